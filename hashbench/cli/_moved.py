@@ -14,7 +14,7 @@ _LAYOUT = {"--bits": "--layout {}", "--bit-order": "--layout {}"}
 _ARRAYS = {f"--{kind}-{what}": f"--array {kind}-{what}={{}}" for kind in KINDS for what in ("codes", "labels", "ids")}
 _SHARDS = "hashbench eval-shards counts a database in several files"
 _BUDGET = {"--budget": "a table at a budget is TABLE@BUDGET"}  # translated where a table is named: see ``_at_budget``
-_IN_PIECES = "a large database is read in pieces, and held in memory where an option needs its items"
+_IN_PIECES = "codes are held in memory, packed; hashbench eval-shards counts a database of several files"
 OPTIONS = {
     "eval": {
         **_ARRAYS,
@@ -67,6 +67,10 @@ OPTIONS = {
     "dataset add": {
         "--queries-per-class": "--queries {}/class",
         "--train-per-class": "--train {}/class",
+        "--query-ids": "the queries in a second file or folder: hashbench dataset add NAME DATABASE QUERIES",
+        "--embed": "network.encode(texts) of sentence-transformers, saved by numpy.save (docs/embeddings.md)",
+        "--value-max": "images of values 0 to 255",
+        **dict.fromkeys(("--header", "--no-header"), "numpy.savez('mine.npz', items=items, labels=labels)"),
     },
     "results import": {"--bit-order": "--layout {}"},
 }

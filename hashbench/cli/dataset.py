@@ -28,14 +28,14 @@ def add(
     name: Annotated[str, Argument(help="The name that the data set gets.")],
     path: Annotated[
         Path,
-        Argument(metavar="FOLDER|FILE", help="A folder of images by class; or .npz .npy .h5 .parquet .fvecs .csv ..."),
+        Argument(metavar="FOLDER|FILE", help="A folder of images by class; or .npz .npy .h5 .parquet .fvecs ..."),
     ],
     query_path: Annotated[
         Path | None, Argument(metavar="[FOLDER|FILE]", help="The queries, if they are separate: a second one.")
     ] = None,
     items: Annotated[str | None, Option(metavar="KEY", help="The array of the items in the file.")] = None,
     labels: Annotated[
-        str | None, Option(metavar="KEY|FILE[:KEY]|COLUMN", help="The labels: an array, a file, or a column of a .csv.")
+        str | None, Option(metavar="KEY|FILE[:KEY]", help="The labels: an array of the file, or another file.")
     ] = None,
     size: Annotated[int | None, Option(min=1, max=4096, metavar="N", help="Resize images to N x N pixels.")] = None,
     queries: Annotated[
@@ -49,10 +49,6 @@ def add(
         str | None, Option(metavar="N|N/class", help="Training items, drawn so. Default: the whole database.")
     ] = None,
     seed: Annotated[int, Option(min=0, max=2**32 - 1, help="Seed of the draw.")] = 0,
-    query_ids: Annotated[
-        Path | None, Option(metavar="FILE", help="The queries: a row number, or an image's path, on each line.")
-    ] = None,
-    header: Annotated[bool | None, Option("--header/--no-header", help="The first row of a .csv has names.")] = None,
     metric: Annotated[
         Literal["cosine", "l2", "ip"] | None,
         Option(help="Of vectors without labels: the nearest are relevant. Default: cosine where all norms are 1."),
@@ -60,22 +56,16 @@ def add(
     neighbours: Annotated[
         str | None, Option(metavar="FILE[:KEY]", help="The rows of the nearest vectors of each query, if known.")
     ] = None,
-    embed: Annotated[
-        str | None,
-        Option(metavar="sentence-transformers:NAME", help="The network, or its folder, that makes vectors of texts."),
-    ] = None,
-    value_max: Annotated[int, Option(min=1, max=255, help="The value of white in images of a file of arrays.")] = 255,
     replace: Annotated[bool, Option("--replace", help="Replace a data set of yours that has this name.")] = False,
 ) -> Sheet:
     """Add data of your own as a data set: train, features, search, split, tables then work as for any other.
 
     Vectors without labels are taken too: the nearest of a query, by cosine, Euclidean distance or inner product, are
     relevant to it. Files of ann-benchmarks (train, test, neighbors), .parquet, .fvecs and .fbin are read as they are.
-    Texts (.jsonl, .csv: --items FIELD; .txt: a text a line) become vectors with --embed.
 
     The items are copied into the data folder, and a card is written there. Queries and training items are drawn once,
-    unless the queries are given: by a second folder or file, by arrays train, train_labels, test and test_labels in one
-    file, or by --query-ids. The protocol is called own; own_held_out has other queries, for choosing settings.
+    unless the queries are given: by a second folder or file, or by arrays train, train_labels, test and test_labels in
+    one file. The protocol is called own; own_held_out has other queries, for choosing settings.
 
     A folder has a subfolder of images for each class, of one size or with --size. In a file, arrays called items
     (images, data, features, x) and labels (label, targets, classes, y) are found; name others with --items and
@@ -88,12 +78,9 @@ def add(
         queries = None
     n_queries, queries_per_class = _number("--queries", queries)
     n_train, train_per_class = _number("--train", train)
-    query_file = None if query_ids is None else str(query_ids.resolve())  # as --labels below
-    rule = Rule(queries_per_class, train_per_class, n_queries, n_train, seed, query_file)
+    rule = Rule(queries_per_class, train_per_class, n_queries, n_train, seed)
     custom.require_name(name, replace=replace)  # before the data are read
-    options = FileOptions(
-        items, _whole_path(labels), size, header, value_max, metric, _whole_path(neighbours), _whole_folder(embed)
-    )
+    options = FileOptions(items, _whole_path(labels), size, metric, _whole_path(neighbours))
     data = custom.open_data([file for file in (path, query_path) if file is not None], options)
     card = custom.add(name, data, rule, options, replace=replace)
     warnings = []
@@ -101,11 +88,6 @@ def add(
         warnings = custom.warnings_of(card)
     for line in [*data.notes, *warnings]:
         note(f"note: {line}")
-    if data.is_images and path.is_file() and (largest := next(data.blocks()).max()) <= value_max // 4:
-        note(
-            f"note: the first images have values up to {largest}, and {value_max} is white: if {largest} is, give "
-            f"--value-max {largest} --replace"
-        )
     return Sheet(grids=[facts(dict(_facts(card, data)))])
 
 
@@ -129,16 +111,6 @@ def _whole_path(place: str | None) -> str | None:
     if file and Path(file).is_file():
         return f"{Path(file).resolve()}:{key}"
     return place
-
-
-def _whole_folder(network: str | None) -> str | None:
-    """The name of a network with the whole path of its folder, if it is one."""
-    if network is None:
-        return None
-    kind, _, folder = network.partition(":")
-    if folder and Path(folder).is_dir():
-        return f"{kind}:{Path(folder).resolve()}"
-    return network
 
 
 def _facts(card: Card, data: CustomData) -> Iterator[tuple[str, Text]]:

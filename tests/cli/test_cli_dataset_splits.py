@@ -30,11 +30,6 @@ def drawn(name: str, protocol: str = "own") -> Split:
     return split(store.verify(card).labels, card.protocol(protocol), name, protocol)
 
 
-def write_csv(path: str, items: np.ndarray, labels: list[str]) -> None:
-    lines = [",".join([*map(str, row), label]) for row, label in zip(items.tolist(), labels, strict=True)]
-    Path(path).write_text("\n".join(["a,b,c,d,label", *lines]))
-
-
 def write_images(folder: str, classes: dict[str, int]) -> None:
     for name, n in classes.items():
         Path(folder, name).mkdir(parents=True)
@@ -53,27 +48,12 @@ def one_file(keys: tuple[str, str, str, str]) -> list[str]:
     return ["all.npz"]
 
 
-def two_texts() -> list[str]:
-    names = [f"c{label}" for label in LABELS]
-    write_csv("db.csv", ITEMS[:24], names[:24])
-    write_csv("q.csv", ITEMS[24:], names[24:])
-    return ["db.csv", "q.csv"]
-
-
-def ids_of_last() -> list[str]:
-    np.savez("all.npz", items=ITEMS, labels=LABELS)
-    Path("q.txt").write_text("\n".join(map(str, [29, *range(24, 29)])) + "\n\n")
-    return ["all.npz", "--query-ids", "q.txt"]
-
-
 @pytest.mark.parametrize(
     "make",
     [
         two_files,
         partial(one_file, ("train", "train_labels", "test", "test_labels")),
         partial(one_file, ("X_train", "y_train", "X_test", "y_test")),
-        two_texts,
-        ids_of_last,
     ],
 )
 def test_the_queries_are_those_that_are_given(make: Callable[[], list[str]], hashbench: Call) -> None:
@@ -97,14 +77,6 @@ def test_the_queries_are_those_that_are_given(make: Callable[[], list[str]], has
     assert drawn("mine").sha256 == found.sha256
 
 
-def test_ids_need_not_be_the_last_items(hashbench: Call) -> None:
-    np.savez("all.npz", items=ITEMS, labels=LABELS)
-    Path("q.txt").write_text("3\n0\n7")
-    assert hashbench("dataset", "add", "mine", "all.npz", "--query-ids", "q.txt")[0] == 0
-    assert drawn("mine").query_ids.tolist() == [0, 3, 7]
-    assert set(drawn("mine").database_ids.tolist()) == set(range(30)) - {0, 3, 7}
-
-
 def test_folders_of_train_and_test_images(hashbench: Call) -> None:
     write_images("set/train", {"cat": 3, "dog": 4})
     write_images("set/test", {"dog": 2, "cat": 1})
@@ -117,38 +89,12 @@ def test_folders_of_train_and_test_images(hashbench: Call) -> None:
     np.testing.assert_array_equal(data.items[-1], np.asarray(Image.open("set/test/dog/1.png")))
 
 
-def test_ids_of_images_are_their_paths(hashbench: Call) -> None:
-    write_images("pets", {"cat": 3, "dog": 4})
-    Path("q.txt").write_text("dog/2.png\ncat/0.png\n")
-    assert hashbench("dataset", "add", "pets", "pets", "--query-ids", "q.txt")[0] == 0
-    assert drawn("pets").query_ids.tolist() == [0, 5]
-
-
-@pytest.mark.parametrize(
-    ("ids", "message"),
-    [
-        ("1\n2\n1", "line 3: 1 is on line 1 too: once is expected"),
-        ("1\n30", "line 2: 30: a row from 0 to 29, is expected"),
-        ("-1", "line 1: -1: a row from 0 to 29, is expected"),
-        ("", "0 queries of 30 items: some are, some are not"),
-        ("\n".join(map(str, range(30))), "30 queries of 30 items: some are, some are not"),
-    ],
-)
-def test_wrong_ids_are_one_line(ids: str, message: str, hashbench: Call) -> None:
-    np.savez("all.npz", items=ITEMS, labels=LABELS)
-    Path("q.txt").write_text(ids)
-    code, out, err = hashbench("dataset", "add", "mine", "all.npz", "--query-ids", "q.txt")
-    assert (code, out, err.count("\n")) == (2, "", 1)
-    assert message in err
-
-
 def test_what_does_not_fit_together_is_one_line(hashbench: Call) -> None:
     files = two_files()
     np.savez("wide.npz", items=RNG.standard_normal((6, 5)), labels=LABELS[24:])
     np.savez("text.npz", items=ITEMS[24:], labels=LABELS[24:].astype(str))
     np.savez("short.npz", items=ITEMS[24:], labels=LABELS[:24])
     one_file(("train", "train_labels", "test", "test_labels"))
-    Path("q.txt").write_text("1")
     write_images("pets", {"cat": 3, "dog": 4})
     for arguments, message in {
         ("db.npz", "wide.npz"): "wide.npz: items: shape (5,) of an item, and those of the database have (4,)",
@@ -159,7 +105,6 @@ def test_what_does_not_fit_together_is_one_line(hashbench: Call) -> None:
         ("db.npz", "missing.npz"): "missing.npz: no such file or folder",
         (*files, "--labels", "q.npz:labels"): "two files of items hold their own labels: --labels KEY",
         (*files, "--queries", "3"): "the queries are given: no other option draws queries or training items",
-        (*files, "--query-ids", "q.txt"): "the queries are given: no other option draws queries or training items",
     }.items():
         code, out, err = hashbench("dataset", "add", "mine", *arguments)
         assert (code, out, err.count("\n")) == (2, "", 1), arguments

@@ -1,6 +1,5 @@
 """``hashbench dataset add`` of vectors without labels, and of texts."""
 
-import json
 import shlex
 from collections.abc import Callable
 from functools import partial
@@ -13,7 +12,6 @@ from support.command_line import call
 
 from hashbench.datasets import neighbours, store
 from hashbench.datasets.card import cards, load_card
-from hashbench.datasets.custom import add, texts
 from hashbench.datasets.custom.add import nearest_of
 from hashbench.foundation import paths
 
@@ -193,8 +191,7 @@ BAD = {
     "another metric": (lambda: [ann(), "--metric", "ip"], "has the ip distance"),
     "an unknown distance": (lambda: [ann("jaccard")], "distance jaccard: one of angular, cosine"),
     "labels and a metric": (lambda: [npy("b", BASE), "--labels", npy("l", BASE[:, 0]), "--metric", "l2"], "not both"),
-    "texts": (lambda: [empty("b.jsonl")], "b.jsonl: texts: --embed sentence-transformers:NAME"),
-    "texts in an npy": (lambda: [npy("b", BASE), "--embed", "word2vec"], "texts to embed are expected: .jsonl"),
+    "texts": (lambda: [empty("b.jsonl")], "b.jsonl: text: a file of arrays is expected"),
 }
 
 
@@ -215,47 +212,6 @@ def test_what_is_refused_leaves_the_data_set_that_was_there(hashbench: Call) -> 
     code, _, err = hashbench("dataset", "add", "mine", npy("b", BASE * 9e15), "--metric", "ip", "--replace")
     assert code == 2 and "of a norm above 1e+18" in err
     assert {path: path.read_bytes() for path in paths.data().rglob("*") if path.is_file()} == before
-
-
-class Lengths:
-    """An embedder in the place of a network: the number of letters, of blanks and of each vowel."""
-
-    width, distance = 7, "cosine"
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def blocks(self, lines: list[str], n: int) -> object:
-        for line in lines:
-            yield np.array([[len(line), line.count(" "), *map(line.count, "aeiou")]], np.float32)
-
-
-TEXTS = [f"{'a' * (n % 7)} {'e' * (n % 5)} text {n}" for n in range(40)]
-OF_TEXTS = {
-    "s.txt": ("\n".join(TEXTS) + "\n", []),
-    "s.jsonl": ("\n".join(json.dumps({"_id": n, "text": text}) for n, text in enumerate(TEXTS)), []),
-    "s.csv": ("id,body\n" + "\n".join(f"{n},{text}" for n, text in enumerate(TEXTS)), ["--items", "body"]),
-}
-
-
-@pytest.mark.parametrize("name", OF_TEXTS)
-def test_texts_are_embedded(name: str, hashbench: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    content, options = OF_TEXTS[name]
-    Path(name).write_text(content)
-    code, _, err = hashbench("dataset", "add", "mine", name, *options, "--embed", "word2vec")
-    assert code == 2 and "--embed word2vec: sentence-transformers:NAME or" in err
-    monkeypatch.setattr(texts, "Embedder", Lengths)
-    network = ["--embed", "sentence-transformers:some-network"]
-    code, _, err = hashbench("dataset", "add", "mine", name, *options, *network)
-    assert code == 0 and "nearest by cosine" in err
-    due = np.concatenate(list(Lengths("").blocks(TEXTS, 1)))
-    due /= np.linalg.norm(due, axis=1, keepdims=True)
-    np.testing.assert_allclose(store.open_dataset(load_card("mine")).items, due, atol=1e-6)
-    for text, message in (("", "no text"), ("{}\n", "field 'text'"), ('{"text": 3}\n', "text is no text")):
-        Path("bad.jsonl").write_text(text)
-        code, _, err = hashbench("dataset", "add", "bad", "bad.jsonl", *network)
-        assert code == 2 and message in err and err.count("\n") == 1
-    assert add.PROTOCOL in load_card("mine").protocols
 
 
 def parquet(column: list[object]) -> str:

@@ -135,7 +135,10 @@ def another_length() -> bytes:
 
 
 FAULTS = {
-    "fewer rows": (npy(ROWS[:-1]), "one matrix (25, 6) of float32, float64, uint8 is expected, found array float32 (24, 6)"),
+    "fewer rows": (
+        npy(ROWS[:-1]),
+        "one matrix (25, 6) of float32, float64, uint8 is expected, found array float32 (24, 6)",
+    ),
     "one axis": (npy(ROWS.ravel()), "found array float32 (150,)"),
     "integers": (npy(ROWS.astype(np.int32)), "found array int32"),
     "objects": (npy(ROWS.astype(object)), "found array object"),

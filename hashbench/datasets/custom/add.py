@@ -15,7 +15,7 @@ from typing import Any
 from hashbench.datasets import neighbours, store
 from hashbench.datasets.card import Card, card_files
 from hashbench.datasets.custom import files, folder, vectors
-from hashbench.datasets.custom.data import CustomData, FileOptions, Rule
+from hashbench.datasets.custom.data import WHITE, CustomData, FileOptions, Rule
 from hashbench.datasets.neighbours import StoredNeighbours, StoredRows
 from hashbench.datasets.protocol import Neighbours
 from hashbench.datasets.readers import Block, Items
@@ -30,15 +30,11 @@ from hashbench.relevance.labels import Labels
 
 PROTOCOL = "own"  # its name
 KINDS = {  # of data: in words, and the options that are not for them
-    "folder": ("a folder of images", "items labels header metric neighbours"),
-    "table": ("a text file", "size items metric neighbours"),
-    "texts": ("--embed", "labels size header"),
-    "arrays": ("a file of arrays", "size header"),
+    "folder": ("a folder of images", "items labels metric neighbours"),
+    "arrays": ("a file of arrays", "size"),
 }
 TAKEN = {"cards", "weights"}  # folders of the data folder
-DEVICES = re.compile("con|prn|aux|nul|com[0-9]|lpt[0-9]")
-MOST_PIXELS = 512 * 512  # of one image, where all together take more than ``MOST_IMAGE_BYTES``
-MOST_IMAGE_BYTES = 2 << 30
+TEXTS = (".csv", ".tsv", ".jsonl", ".txt")
 MADE_LATER = ("features", "splits", neighbours.FOLDER)  # folders of a data set that other commands write
 
 
@@ -48,10 +44,6 @@ def require_name(name: str, *, replace: bool) -> str:
     if not re.fullmatch(r"[a-z][a-z0-9_]{0,63}", stem) or stem in TAKEN:
         expected = f"letters, digits, - and _, a letter first, 64 at most (not {' or '.join(sorted(TAKEN))})"
         raise HashbenchError(f"{printable(name)}: not the name of a data set: {expected}")
-    if DEVICES.fullmatch(stem):
-        raise HashbenchError(
-            f"{printable(name)}: Windows has a device of this name, and no folder: another is expected"
-        )
     card = card_files().get(stem)
     if card is not None and card != _card_path(stem):
         raise HashbenchError(f"{stem}: {card} is a data set of this name: choose another name")
@@ -77,36 +69,19 @@ def open_data(paths: Sequence[Path], options: FileOptions) -> CustomData:
     for path in paths:
         if not path.exists():
             raise HashbenchError(f"{path}: no such file or folder")
-    kinds = [_kind(path, options) for path in paths]
+        if path.suffix.lower() in TEXTS:
+            advice = "numpy.savez('mine.npz', items=items, labels=labels) makes one; docs/embeddings.md embeds texts"
+            raise HashbenchError(f"{path}: text: a file of arrays is expected: {advice}")
+    kinds = ["folder" if path.is_dir() else "arrays" for path in paths]
     if len(set(kinds)) > 1:
         raise HashbenchError(f"{paths[1]}: the queries are of another kind than {paths[0]}: two folders, or two files")
     what, useless = KINDS[kinds[0]]
     for name, value in asdict(options).items():
         if name in useless.split() and value is not None:
             raise HashbenchError(f"--{name} cannot be combined with {what}")
-    if kinds[0] == "table":
-        return files.read_text(paths, options.labels, options.header)
-    if kinds[0] == "texts":
-        return vectors.read(paths, options)
     if kinds[0] == "folder":
-        data = folder.read(paths, options.size)
-    else:
-        data = _of_arrays(paths, options)
-    _refuse_photographs(data)
-    return data
-
-
-def _kind(path: Path, options: FileOptions) -> str:
-    """One of the ``KINDS``."""
-    if options.embed is not None:
-        return "texts"
-    if path.is_dir():
-        return "folder"
-    if path.suffix.lower() in (".jsonl", ".txt"):
-        raise HashbenchError(f"{path}: texts: --embed sentence-transformers:NAME makes vectors of them")
-    if path.suffix.lower() in files.TEXT:
-        return "table"
-    return "arrays"
+        return folder.read(paths, options.size)
+    return _of_arrays(paths, options)
 
 
 def _of_arrays(paths: Sequence[Path], options: FileOptions) -> CustomData:
@@ -116,20 +91,7 @@ def _of_arrays(paths: Sequence[Path], options: FileOptions) -> CustomData:
         raise HashbenchError("--labels: with --metric or --neighbours the nearest items are relevant: not both")
     if by_distance or not any(files.has_labels(path, options.labels) for path in paths):
         return vectors.read(paths, options)
-    return files.read_arrays(paths, options.items, options.labels, options.value_max)
-
-
-def _refuse_photographs(data: CustomData) -> None:
-    """Raises HashbenchError for images that are large and so many that few machines have the memory for them."""
-    if not data.is_images or data.size_bytes <= MOST_IMAGE_BYTES:
-        return
-    height, width, _ = data.shape
-    if height * width > MOST_PIXELS:
-        images = f"{data.n_items:,} images of {width} x {height} pixels"
-        advice = "give --size N, 512 at most (224 for pretrained networks)"
-        if data.paths[0].is_file():
-            advice = "save them at 512 x 512 or smaller"
-        raise HashbenchError(f"{data.paths[0]}: {images} need {data.size_bytes / 1e9:.1f} GB of memory: {advice}")
+    return files.read(paths, options.items, options.labels)
 
 
 def add(name: str, data: CustomData, rule: Rule, options: FileOptions, *, replace: bool = False) -> Card:
@@ -212,26 +174,6 @@ def _neighbours(card: Card, data: CustomData, items: Items) -> StoredNeighbours 
         return neighbours.computed(queries, database, rule, progress=True)
 
 
-def remove(name: str) -> list[Path]:
-    """The paths of a data set of the user, with its features and splits, after they were removed; rows remain."""
-    stem = canonical(name)
-    card = _card_path(stem)
-    place = paths.data() / stem
-    if not card.exists():
-        known = ", ".join(sorted(paths.toml_files([paths.custom_cards()]))) or "none"
-        raise HashbenchError(f"{printable(name)}: not a data set that hashbench dataset add made; these are: {known}")
-    removed = [card]
-    removed += filter(Path.exists, (place / part for part in (f"{stem}.h5", *MADE_LATER)))
-    for path in removed:
-        if path.is_dir():
-            shutil.rmtree(path)
-        else:
-            path.unlink()
-    with suppress(OSError):  # it holds something else
-        place.rmdir()
-    return removed
-
-
 def _card_path(stem: str) -> Path:
     return paths.custom_cards() / f"{stem}.toml"
 
@@ -247,7 +189,7 @@ def _values(stem: str, data: CustomData, rule: Rule, options: FileOptions) -> di
         "item_shape": list(data.shape),
     }
     if data.is_images:
-        values |= {"kind": "images", "value_max": options.value_max}
+        values |= {"kind": "images", "value_max": WHITE}
     values |= {
         "n_items": data.n_items,
         "n_classes": len(labels.counts),
@@ -275,12 +217,7 @@ def arguments_of(paths: Sequence[Path], *chosen: Rule | FileOptions) -> str:
             if option.endswith("-per-class"):
                 option = option.removesuffix("-per-class")
                 value = f"{value}/class"
-            if value is True:
-                words.append(f"--{option}")
-            elif value is False:
-                words.append(f"--no-{option}")
-            else:
-                words += [f"--{option}", str(value)]
+            words += [f"--{option}", str(value)]
     return shlex.join(words)
 
 

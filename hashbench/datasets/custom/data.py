@@ -1,7 +1,6 @@
 """The user's data: items that are read block by block, and their labels; what is drawn of them."""
 
 import math
-import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -16,7 +15,7 @@ from hashbench.datasets.neighbours import CHECKED
 from hashbench.datasets.protocol import Metric
 from hashbench.datasets.readers import Items
 from hashbench.datasets.stored_file import label_counts
-from hashbench.foundation.errors import HashbenchError, counted, printable, quietly, retold
+from hashbench.foundation.errors import HashbenchError, counted, printable, retold
 from hashbench.relevance.labels import Labels, class_ids, class_names, combinations_note
 
 WHOLE_DATABASE = "the whole database is trained on"
@@ -24,6 +23,7 @@ MOST_PER_CLASS = 100
 MOST_QUERIES = 1000
 MOST_TRAINED = 20_000  # vectors without labels that methods learn from, unless more are asked for
 K_NEAREST = 10  # relevant items of a query
+WHITE = 255  # the largest value of an image
 
 
 @dataclass(frozen=True)
@@ -33,11 +33,8 @@ class FileOptions:
     items: str | None = None
     labels: str | None = None
     size: int | None = None
-    header: bool | None = None
-    value_max: int = 255
     metric: Metric | None = None  # of vectors without labels
     neighbours: str | None = None
-    embed: str | None = None  # of texts
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,14 +154,13 @@ class CustomData:
 
 @dataclass(frozen=True)
 class Rule:
-    """The numbers of queries and training items: for each class (or label), or of all items; or which are queries."""
+    """The numbers of queries and training items: for each class (or label), or of all items."""
 
     queries_per_class: int | None = None
     train_per_class: int | None = None
     queries: int | None = None
     train: int | None = None
     seed: int = 0
-    query_ids: str | None = None  # a file
 
     def __post_init__(self) -> None:
         if self._of_all and self._by_class:
@@ -182,7 +178,7 @@ class Rule:
         """The table of the card that declares the protocol; by default a tenth of a class, or of all, are queries."""
         if data.metric is not None and self._by_class:
             raise HashbenchError("--queries N/class, --train N/class: the vectors have no classes: --queries N")
-        if self.query_ids is not None or data.n_queries:
+        if data.n_queries:
             protocol = self._with_known_queries(data)
         elif data.metric is not None or self._of_all or (data.labels.is_multi and not self._by_class):
             queries = self.queries or min(MOST_QUERIES, max(1, data.n_items // 10))
@@ -197,7 +193,7 @@ class Rule:
             protocol = self._drawn(self.queries_per_class or _tenth(data.labels), self.train_per_class or 0, group)
         if data.metric is None:
             return protocol
-        n_queries = data.n_queries or protocol.get("queries") or len(protocol["query_ids"])
+        n_queries = data.n_queries or protocol["queries"]
         k = max(1, min(K_NEAREST, data.n_items - n_queries))
         title = f"{protocol['title']}; relevant are the {k} nearest by {data.metric}"
         return {**protocol, "title": title, "relevance": {"kind": "neighbours", "k": k, "metric": data.metric}}
@@ -217,43 +213,14 @@ class Rule:
         return {"draw": draw, **sizes, "seed": self.seed, "title": f"{queries:,} queries{per_group}; {trained}"}
 
     def _with_known_queries(self, data: CustomData) -> dict[str, Any]:
-        """The protocol whose queries the data have, or a file of ids; all others are the database, and trained on."""
-        if self != Rule(query_ids=self.query_ids) or (self.query_ids is not None and data.n_queries):
+        """The protocol whose queries are the last items; all others are the database, and trained on."""
+        if self != Rule():
             raise HashbenchError("the queries are given: no other option draws queries or training items")
-        if self.query_ids is None:
-            n_queries = data.n_queries
-            rest = [0, data.n_items - n_queries]
-            protocol = {"draw": "parts", "query": [rest[1], data.n_items], "database": rest, "train": rest}
-        else:
-            ids = _read_ids(Path(self.query_ids), data)
-            n_queries = len(ids)
-            protocol = {"draw": "listed", "query_ids": ids}
-        return {**protocol, "title": f"{n_queries:,} queries, which are given; {WHOLE_DATABASE}"}
-
-
-def _read_ids(path: Path, data: CustomData) -> list[int]:
-    """The ids in a text file, sorted: on each line a row from 0, or the path of an image in its folder."""
-    lines = quietly(str(path), lambda: path.read_text(encoding="utf-8")).splitlines()
-    if data.names is None:
-        names = [str(row) for row in range(data.n_items)]
-        expected = f"a row from 0 to {data.n_items - 1}"
-    else:
-        names = [os.fsdecode(name) for name in data.names.tolist()]
-        expected = f"a path in the folder, such as {names[0]}"
-    row_of_name = {name: row for row, name in enumerate(names)}
-    line_of_row: dict[int, int] = {}
-    for number, line in enumerate(map(str.strip, lines), 1):
-        if not line:
-            continue
-        if line not in row_of_name:
-            raise HashbenchError(f"{path}: line {number}: {printable(line, 60)}: {expected}, is expected")
-        first = line_of_row.setdefault(row_of_name[line], number)
-        if first != number:
-            fault = f"{printable(line, 60)} is on line {first} too"
-            raise HashbenchError(f"{path}: line {number}: {fault}: once is expected")
-    if not 0 < len(line_of_row) < data.n_items:
-        raise HashbenchError(f"{path}: {len(line_of_row):,} queries of {data.n_items:,} items: some are, some are not")
-    return sorted(line_of_row)
+        n_database = data.n_items - data.n_queries
+        database = [0, n_database]
+        title = f"{data.n_queries:,} queries, which are given; {WHOLE_DATABASE}"
+        parts = {"query": [n_database, data.n_items], "database": database, "train": database}
+        return {"draw": "parts", **parts, "title": title}
 
 
 def _tenth(labels: CustomLabels) -> int:
@@ -265,14 +232,14 @@ def _tenth(labels: CustomLabels) -> int:
     return min(MOST_PER_CLASS, max(1, smallest // 10))
 
 
-def read_labels(where: str, raw: NDArray[Any], n_items: int, names: Sequence[str] = ()) -> CustomLabels:
-    """The labels in ``raw``: [n] or [n, 1] numbers or strings, or [n, labels] of 0 and 1, with ``names`` of columns."""
+def read_labels(where: str, raw: NDArray[Any], n_items: int) -> CustomLabels:
+    """The labels in ``raw``: [n] or [n, 1] numbers or strings, or [n, labels] of 0 and 1."""
     if len(raw.shape) not in (1, 2) or raw.shape[0] != n_items:
         raise HashbenchError(f"{where}: labels of shape {raw.shape} for {n_items:,} items: one for each is expected")
     if n_items == 0:
         raise HashbenchError(f"{where}: no items: a row for each is expected")
     if raw.ndim == 2 and raw.shape[1] > 1:
-        labels = _of_columns(where, raw, list(names))
+        labels = _of_columns(where, raw)
     else:
         labels = _of_values(where, raw.reshape(-1))
     if len(labels.counts) < 2:
@@ -332,7 +299,7 @@ def _of_text(where: str, values: NDArray[Any]) -> CustomLabels:
     return CustomLabels(labels, classes.tolist(), notes)
 
 
-def _of_columns(where: str, raw: NDArray[Any], names: list[str]) -> CustomLabels:
+def _of_columns(where: str, raw: NDArray[Any]) -> CustomLabels:
     if raw.dtype.kind not in "biuf" or not ((raw == 0) | (raw == 1) | (raw == -1)).all():
         expected = f"labels [n, {raw.shape[1]}] are 0 or 1 (or -1 or 1) for each label"
         raise HashbenchError(f"{where}: {expected}: others are in it")
@@ -344,9 +311,8 @@ def _of_columns(where: str, raw: NDArray[Any], names: list[str]) -> CustomLabels
         whose = f"{counted(n_without, 'item')} of {len(columns):,}"
         notes.append(f"{where}: {whose} have no label, and are relevant to nothing")
     if (empty := np.flatnonzero(~columns.any(axis=0))).size:
-        name = names[empty[0]] if names else empty[0]
-        raise HashbenchError(f"{where}: no item has label {name}: leave it out")
+        raise HashbenchError(f"{where}: no item has label {empty[0]}: leave it out")
     labels: Labels = columns
     if (columns.sum(axis=1, dtype=np.int64) == 1).all():
         labels = columns.argmax(axis=1).astype(np.int64)
-    return CustomLabels(labels, names, tuple(notes))
+    return CustomLabels(labels, [], tuple(notes))

@@ -1,37 +1,28 @@
-"""Items and labels in a file of the user: arrays (.npz, .npy, .h5, .mat), or text with a column of labels."""
+"""Items and labels in a file of arrays of the user: .npz, .npy, .h5, .mat and others."""
 
-import csv
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.codes.files import Arrays, StoredArray, parted
-from hashbench.datasets.custom.data import CustomData, read_labels
+from hashbench.datasets.custom.data import WHITE, CustomData, read_labels
 from hashbench.datasets.custom.vector_files import arrays_of
 from hashbench.datasets.readers import Items, as_float32
 from hashbench.foundation.errors import HashbenchError, printable, quietly, unknown
-from hashbench.foundation.progress import bar
-from hashbench.steps import LARGEST
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 # names that are recognised, in any case
 ITEMS = ("items", "images", "data", "features", "x", "vectors", "embeddings", "emb")
 LABELS = ("labels", "label", "targets", "target", "classes", "y")
 # items and labels of a training set, which is the database, and of a test set, which are the queries
 SPLITS = (("train", "train_labels"), ("test", "test_labels")), (("x_train", "y_train"), ("x_test", "y_test"))
-TEXT = (".csv", ".tsv")
-CELLS = 1 << 22  # of a text that are read at once
 
 
-def read_arrays(paths: Sequence[Path], items: str | None, labels: str | None, value_max: int) -> CustomData:
+def read(paths: Sequence[Path], items: str | None, labels: str | None) -> CustomData:
     """The items and labels in a file: in the arrays ``items`` and ``labels`` (FILE or FILE:KEY), or found by name.
 
     Those of a second file are the queries; or the items ``test`` where the file has train, train_labels, test and
@@ -61,7 +52,7 @@ def read_arrays(paths: Sequence[Path], items: str | None, labels: str | None, va
         paths,
         shape,
         all_labels,
-        lambda: chain.from_iterable(_blocks(part.items, shape, value_max) for part in parts),
+        lambda: chain.from_iterable(_blocks(part.items, shape) for part in parts),
         n_queries=n_items - first.items.shape[0],
     )
 
@@ -167,138 +158,13 @@ def _require_items(stored: StoredArray) -> None:
         raise HashbenchError(f"{stored.where}: {fault}")
 
 
-def _blocks(stored: StoredArray, shape: tuple[int, ...], value_max: int) -> Iterator[Items]:
+def _blocks(stored: StoredArray, shape: tuple[int, ...]) -> Iterator[Items]:
     for rows in stored.row_slabs():
         if len(shape) == 1:
             yield as_float32(stored.where, rows)
             continue
         low = rows.min()
         high = rows.max()
-        if low < 0 or high > value_max:
-            raise HashbenchError(f"{stored.where}: values from {low} to {high}: 0 to {value_max} are expected")
+        if low < 0 or high > WHITE:
+            raise HashbenchError(f"{stored.where}: values from {low} to {high}: 0 to {WHITE} are expected")
         yield rows.astype(np.uint8).reshape(-1, *shape)
-
-
-def read_text(paths: Sequence[Path], labels: str | None, header: bool | None) -> CustomData:
-    """The items and labels of a .csv or .tsv: each column of numbers is a feature, and one column holds the labels.
-
-    ``labels`` names it, or several columns of 0 and 1; by default the column called label, class, ... or the last one.
-    ``header``: the first row holds names; None: it does if it names the labels, or if a feature in it is no number.
-    The rows of a second file are the queries.
-    """
-    parts = [_text(path, labels, header) for path in paths]
-    names = parts[0][1]
-    features = [part[0] for part in parts]
-    if parts[-1][1] != names or features[-1].shape[1] != features[0].shape[1]:
-        columns = f"{features[-1].shape[1]} features, labels {names}"
-        raise HashbenchError(f"{paths[-1]}: {columns}: the columns of {paths[0]} are expected")
-    items = np.concatenate(features)
-    n_queries = sum(map(len, features[1:]))
-    raw = _joined(str(paths[-1]), [part[2] for part in parts])
-    all_labels = read_labels(str(paths[0]), raw, len(items), names)
-    return CustomData(paths, items.shape[1:], all_labels, lambda: iter([items]), n_queries=n_queries)
-
-
-def _text(path: Path, labels: str | None, header: bool | None) -> tuple[NDArray[np.float32], list[str], NDArray[Any]]:
-    """The features, the names of the columns of labels and the labels in a .csv or .tsv."""
-    separator, first = quietly(str(path), lambda: _first_row(path))
-    chosen, has_header = _label_columns(path, first, labels, header)
-    if len(chosen) == len(first):
-        raise HashbenchError(f"{path}: {len(first)} column: columns of numbers and one of labels are expected")
-    features, cells = quietly(str(path), lambda: _table(path, separator, len(first), chosen, has_header), "no table")
-    names = []
-    if has_header:
-        names = [first[column] for column in chosen]
-    if len(chosen) == 1:
-        return features, names, cells[:, 0]
-    return features, names, cells.astype(np.float64)
-
-
-def _first_row(path: Path) -> tuple[str, list[str]]:
-    """The separator and the cells of the first row."""
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        line = file.readline()
-    separator = next((sign for sign in "\t,;" if sign in line), ",")
-    cells = next(csv.reader([line], delimiter=separator), [])
-    if not cells:
-        raise HashbenchError(f"{path}: an empty file")
-    return separator, [cell.strip() for cell in cells]
-
-
-def _label_columns(path: Path, names: list[str], labels: str | None, header: bool | None) -> tuple[list[int], bool]:
-    """The columns of the labels, and True where the first row holds the ``names``."""
-    if header is False:
-        names = [""] * len(names)
-    if labels is not None:
-        chosen = [name.strip() for name in labels.split(",")]
-        if twice := next((name for name in chosen if chosen.count(name) > 1), None):
-            raise HashbenchError(f"--labels {printable(labels)}: {printable(twice)} is named twice: once is expected")
-        for name in chosen:
-            if name not in names:
-                raise HashbenchError(f"{path}: {unknown('column', name, filter(None, names))}")
-        return [names.index(name) for name in chosen], True
-    known = [column for column, name in enumerate(names) if name.lower() in LABELS]
-    if len(known) == 1:
-        return known, True
-    if header is None:
-        header = not all(map(_is_number, names[:-1]))
-    return [len(names) - 1], header
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        return float(cell) is not None
-    except ValueError:
-        return False
-
-
-def _table(
-    path: Path, separator: str, n_columns: int, labels: list[int], header: bool
-) -> tuple[NDArray[np.float32], NDArray[np.str_]]:
-    """The features [n, d] and the cells of the label columns [n, labels] of all rows."""
-    import pandas as pd
-
-    size = path.stat().st_size
-    parts = []
-    with warnings.catch_warnings(), path.open("rb") as file, bar(f"read {path.name}", "B", size, scaled=True) as done:
-        warnings.simplefilter("error", pd.errors.ParserWarning)  # a row that is longer than the first
-        for rows in pd.read_csv(
-            file,
-            sep=separator,
-            header=None,
-            names=range(n_columns),
-            index_col=False,
-            dtype=str,
-            skipinitialspace=True,
-            skiprows=int(header),
-            keep_default_na=False,
-            chunksize=max(1, CELLS // n_columns),
-            encoding="utf-8-sig",
-        ):
-            parts.append(_numbers_and_labels(path, rows, labels, header))
-            done.update(file.tell() - done.n)
-    features, cells = zip(*parts, strict=True)
-    return np.concatenate(features), np.concatenate(cells)
-
-
-def _numbers_and_labels(
-    path: Path, rows: "DataFrame", labels: list[int], header: bool
-) -> tuple[NDArray[np.float32], NDArray[np.str_]]:
-    """Parses some rows; raises HashbenchError for a cell that is missing or is no finite number."""
-    import pandas as pd
-
-    numbers = rows.drop(columns=labels)
-    with np.errstate(over="ignore"):
-        features = numbers.apply(pd.to_numeric, errors="coerce").to_numpy(np.float32)
-    is_usable = np.abs(features) <= LARGEST  # NaN is not
-    for is_wrong, columns in ((~is_usable, list(numbers.columns)), (rows[labels].isna().to_numpy(), labels)):
-        if is_wrong.any():
-            row, place = np.argwhere(is_wrong)[0]
-            column = columns[place]
-            where = f"{path}: line {rows.index[row] + 1 + header}, column {column + 1}"
-            cell = rows.iat[row, column]  # NaN, a float, if it is missing
-            content = "nothing"
-            if isinstance(cell, str) and cell:
-                content = printable(cell)
-            raise HashbenchError(f"{where}: {content}: a finite number, not beyond {LARGEST:g}, or a label is expected")
-    return features, rows[labels].to_numpy(np.str_)

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from hashbench.codes.files import StoredArray, attributes_of, parted
 from hashbench.datasets.audit import byte_keys
-from hashbench.datasets.custom import texts
 from hashbench.datasets.custom.data import CustomData, CustomLabels, FileOptions, Spread
 from hashbench.datasets.custom.expected import divided, norms_of
 from hashbench.datasets.custom.files import ITEMS, key_of
@@ -104,11 +103,6 @@ def _arrays(
         path, key = parted(options.neighbours)
         arrays = arrays_of(path)
         neighbours = arrays[key_of(path, arrays, key, NEIGHBOURS, f"say --neighbours {path}:KEY")]()
-    if options.embed is not None:
-        texts_of_files = [texts.read(path, options.items) for path in paths]
-        embedder = texts.Embedder(options.embed)
-        stored = [texts.embedded(path, lines, embedder) for path, lines in zip(paths, texts_of_files, strict=True)]
-        return stored, neighbours, {"distance": embedder.distance}
     arrays = arrays_of(paths[0])
     by_name = {key.lower(): key for key in arrays}
     pair = next((keys for keys in PAIRS if by_name.keys() >= set(keys)), None)

@@ -12,6 +12,14 @@ from hashbench.foundation.files import write_text
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 FOLDER = REPOSITORY / "results" / "benchmarks"
+# started as a separate process, since the peak memory of a child begins at that of its parent
+LAUNCHER = """
+import json, os, subprocess, sys, time
+started = time.perf_counter()
+child = subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL)
+_, status, used = os.wait4(child.pid, 0)
+print(json.dumps([status, time.perf_counter() - started, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024]))
+"""
 
 
 def path_of(name: str, device: str = "cpu") -> Path:

@@ -23,8 +23,8 @@ import _record
 import numpy as np
 import timm
 import torch
+from _record import LAUNCHER
 from PIL import Image
-from streaming import LAUNCHER
 
 from hashbench.datasets.card import load_card
 from hashbench.datasets.store import open_dataset

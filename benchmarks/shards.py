@@ -18,7 +18,7 @@ from pathlib import Path
 
 import _record
 import numpy as np
-from streaming import LAUNCHER
+from _record import LAUNCHER
 
 BITS, CLASSES, PIECE = 64, 100, 1_000_000
 BILLION = 1_000_000_000

@@ -174,6 +174,17 @@ def _neighbours(card: Card, data: CustomData, items: Items) -> StoredNeighbours 
         return neighbours.computed(queries, database, rule, progress=True)
 
 
+def remove(stem: str) -> None:
+    """Removes a data set of the user, with its features and splits; rows remain."""
+    _card_path(stem).unlink()
+    place = paths.data() / stem
+    (place / f"{stem}.h5").unlink(missing_ok=True)
+    for part in MADE_LATER:
+        shutil.rmtree(place / part, ignore_errors=True)
+    with suppress(OSError):  # it holds something else
+        place.rmdir()
+
+
 def _card_path(stem: str) -> Path:
     return paths.custom_cards() / f"{stem}.toml"
 

@@ -132,7 +132,9 @@ def test_the_network_gives_the_same_and_the_archive_is_kept(served_toy, capfd):
     assert len(server.requests) == 1
 
 
-@pytest.mark.parametrize(("always", "message"), [(Answer(status=404), "404"), (Answer(body=b"<html>"), "a web page")])
+@pytest.mark.parametrize(
+    ("always", "message"), [(Answer(status=404), "404"), (Answer(body=b"<html>"), "announces 6 bytes")]
+)
 def test_a_server_that_fails_or_lies_leaves_nothing(served_toy, refused, always, message):
     _, server = served_toy
     server.always["/toy.tar.gz"] = always

@@ -11,9 +11,9 @@ import sys
 import threading
 import time
 from contextlib import contextmanager
-from email.utils import formatdate
 
 import pytest
+import requests
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.fault_server import Answer, FaultServer, FtpServer
@@ -21,10 +21,8 @@ from support.together import together
 
 from hashbench import __version__
 from hashbench.datasets import fetch as fetching
-from hashbench.datasets import mirror
 from hashbench.datasets.card import Member, Source
-from hashbench.datasets.fetch import PartialFile, fetch
-from hashbench.datasets.mirror import MirrorError, Origin, redirected
+from hashbench.datasets.fetch import fetch
 from hashbench.foundation.errors import HashbenchError
 
 BODY = random.Random(7).randbytes(50_000)
@@ -50,8 +48,8 @@ def server():
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):
     """Loopback needs no patience, and no proxy."""
-    monkeypatch.setattr(mirror, "STALL_S", 0.2)
-    monkeypatch.setattr(mirror, "PIECE", 1 << 10)
+    monkeypatch.setattr(fetching, "STALL_S", 0.2)
+    monkeypatch.setattr(fetching, "PIECE", 1 << 10)
     monkeypatch.setattr(fetching, "BACKOFF_S", 0.001)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1,localhost")
 
@@ -97,7 +95,7 @@ def test_a_good_server_is_asked_once_and_then_never_again(server, folder, capfd)
     fetched(server, folder, url)
     assert len(requests) == 1
     out, err = capfd.readouterr()
-    assert (out, err) == ("", "toy.bin: 50.0kB from 127.0.0.1\n")  # no bar where nobody looks
+    assert (out, err) == ("", "toy.bin: 50.0 kB from 127.0.0.1\n")  # no bar where nobody looks
 
 
 @pytest.mark.parametrize("known", [{"path": "toy.bin", "size_bytes": 9_000}, {"path": "toy.bin", "limit_bytes": 9_000}])
@@ -114,21 +112,10 @@ def test_the_size_that_a_card_says_of_the_only_member_bounds_its_file(server, fo
     assert left(folder) == [] and len(server.requests) == 1
 
 
-def test_trailers_without_end_behind_a_whole_file_are_not_read(server, folder):
-    answer = Answer(chunked=True, trailers_s=0.01)
-    fetch([source(server.serve("/one", BODY, always=answer))], folder)
-    assert left(folder) == ["toy.bin"]
-
-
 def test_a_packed_file_may_be_a_little_larger_than_its_only_member():
     packed = Member(path="toy/toy.txt", packed="toy.bin", size_bytes=9_000, note="a toy")
     assert Source(urls=["http://a/b"], file="toy.bin", members=[packed], note="a toy").most_bytes == 9_000 + 90 + 65_536
     assert Source(urls=["http://a/b"], file="toy.zip", members=[packed], note="a toy").most_bytes is None
-
-
-def test_an_ftp_server_that_answers_with_lines_without_end_is_refused(folder):
-    with running(FtpServer("/toy.bin", BODY, welcome_lines=2_000)) as server:
-        refused(folder, "answers with more than 1,000 lines", server.address)
 
 
 PASSING = {
@@ -138,9 +125,7 @@ PASSING = {
     "cut between chunks": [Answer(chunked=True, cut_after=20_000)],
     "stall": [Answer(stall_after=20_000)],
     "stall before the first byte": [Answer(stall_after=0)],
-    "busy": [Answer(status=429), Answer(status=503, headers={"Retry-After": "0"})],
-    "busy until long ago": [Answer(status=429, headers={"Retry-After": formatdate(0, usegmt=True)})],
-    "busy until nobody knows": [Answer(status=429, headers={"Retry-After": "soon"})],
+    "busy": [Answer(status=429), Answer(status=503)],
     "broken": [Answer(status=500, body=PAGE)] * 2,
     "announces more than it sends, once": [Answer(announced=len(BODY), body=BODY[:-7])],
     "cut, then ignores ranges": [Answer(cut_after=20_000), Answer(ranges=False)],
@@ -159,32 +144,10 @@ def test_what_passes_is_outlasted(server, folder, fault):
     fetched(server, folder, server.serve("/toy.bin", BODY, *PASSING[fault]))
 
 
-@pytest.mark.parametrize("chunked", [False, True])
-def test_a_mirror_that_drips_is_given_up_for_the_next_and_then_refused(server, folder, monkeypatch, chunked):
-    monkeypatch.setattr(mirror, "CRAWL_S", 0.3)
-    slow = server.serve("/one", BODY, always=Answer(drip_s=0.005, chunked=chunked))  # never STALL_S without a byte
-    message = refused(folder, "it came at less than 1,000 bytes a second for 0.3 s", slow)
-    assert message.startswith(f"{slow}: not downloaded (it came at")
-    assert len(server.requests) == 1
-    requests = fetched(server, folder, slow, server.serve("/two", BODY))
-    assert [one.path for one in requests] == ["/one", "/one", "/two"]
-
-
-def test_a_mirror_whose_headers_drip_is_given_up(server, folder, monkeypatch):
-    monkeypatch.setattr(mirror, "ANSWER_S", 0.3)
-    slow = server.serve("/one", BODY, always=Answer(headers_s=0.02))  # never STALL_S without a byte
-    refused(folder, r"not downloaded \(no answer within 0.3 s\)", slow)
-    fetched(server, folder, slow, server.serve("/two", BODY))
-
-
 def test_a_byte_before_each_stall_is_no_progress(server, folder):
     url = server.serve("/toy.bin", BODY, always=Answer(stall_after=20))
-    refused(folder, r"not downloaded \(no byte for 0.2 s, 3 times in a row\)", url)
+    refused(folder, r"not downloaded \(timed out, 3 times in a row\)", url)
     assert len(server.requests) == 3
-
-
-def test_a_web_page_that_drips_is_recognised(server, folder):
-    refused(folder, "a web page came in place of the file", server.serve("/toy.bin", PAGE, Answer(drip_s=0.0)))
 
 
 NO = Answer(status=403)
@@ -192,28 +155,14 @@ SIZE = {"size_bytes": len(BODY)}  # all that a card without a checksum says
 # the answers of each mirror, the last of which it gives from then on; what the card says; and the ranges asked for
 RESUMED = {
     "a cut connection": ([[Answer(cut_after=20_000), Answer(cut_after=10_000), Answer()]], {}, [0, 20_000, 30_000]),
-    "at the next mirror": ([[Answer(cut_after=30_000), NO], [Answer(etag='"2"')]], {}, [0, 30_000, 30_000]),
+    "at the next mirror": ([[Answer(cut_after=30_000), NO], [Answer()]], {}, [0, 30_000, 30_000]),
     "past a mirror of another length": (
         [[Answer(cut_after=30_000), NO], [Answer(body=BODY + b"x")], [Answer()]],
         {},
         [0, 30_000, 30_000, 30_000],
     ),
-    "by its size": ([[Answer(cut_after=20_000), Answer()]], SIZE, [0, 20_000]),
-    "not by its size at another mirror": (
-        [[Answer(body=WRONG, cut_after=30_000), NO], [Answer()]],
-        SIZE,
-        [0, 30_000, 30_000, 0],
-    ),
-    "not by its size in another version": (
-        [[Answer(body=WRONG, cut_after=30_000), Answer(etag='"2"')]],
-        SIZE,
-        [0, 30_000, 0],
-    ),
-    "not by its size without a mark": (
-        [[Answer(etag=None, body=WRONG, cut_after=20_000), Answer(etag=None)]],
-        SIZE,
-        [0, 20_000, 0],
-    ),
+    "not without a checksum": ([[Answer(cut_after=20_000), Answer()]], SIZE, [0, 0]),
+    "not from a wrong beginning": ([[Answer(body=WRONG, cut_after=20_000), Answer()]], {}, [0, 20_000, 0]),
 }
 
 
@@ -230,88 +179,60 @@ def test_a_download_goes_on_where_the_same_file_was_cut(server, folder, case):
 
 def test_the_next_call_goes_on_where_the_last_gave_up(server, folder):
     url = server.serve("/toy.bin", BODY, Answer(cut_after=30_000), *[Answer(cut_after=0)] * 3)
-    refused(folder, r"\(.*30,000 of 50,000 bytes.*|the connection was cut, 3 times in a row\)", url)
-    assert left(folder) == ["toy.bin.part", "toy.bin.part.json"]
+    refused(folder, r"3 times in a row\)", url)
+    assert left(folder) == ["toy.bin.part"]
     assert fetched(server, folder, url)[-1].range == "bytes=30000-"
 
 
-@pytest.mark.parametrize("json_text", [None, b"{", b'{"url": 3}'])
-def test_a_part_of_unknown_origin_counts_nothing(server, folder, json_text):
-    folder.mkdir()
-    (folder / "toy.bin.part").write_bytes(WRONG[:30_000])
-    if json_text is not None:
-        (folder / "toy.bin.part.json").write_bytes(json_text)
-    assert [one.range for one in fetched(server, folder, server.serve("/toy.bin", BODY))] == [None]
-
-
-def leave_part(folder, body, url):
-    folder.mkdir()
-    part = PartialFile(folder / "toy.bin")
-    part.begin(Origin(url=url, etag='"1"', total=len(BODY)))
-    part.path.write_bytes(body)
-
-
 def test_a_part_that_is_whole_needs_no_request(server, folder):
-    leave_part(folder, BODY, server.address("/toy.bin"))
+    folder.mkdir()
+    (folder / "toy.bin.part").write_bytes(BODY)
     assert fetched(server, folder, server.address("/toy.bin")) == []
 
 
 @pytest.mark.parametrize("body", [WRONG, WRONG[:30_000], WRONG + b"more"])
 def test_a_part_that_is_wrong_is_given_up_for_a_right_file(server, folder, body):
-    url = server.serve("/toy.bin", BODY)
-    leave_part(folder, body, url)
-    assert fetched(server, folder, url)[-1].range is None
+    folder.mkdir()
+    (folder / "toy.bin.part").write_bytes(body)
+    assert fetched(server, folder, server.serve("/toy.bin", BODY))[-1].range is None
 
 
+SHORT = r"49,999 bytes; it should have 50,000\)"
 FINAL = {
     "forbidden": (Answer(status=403), r"\(403 Forbidden\)"),
     "not found": (Answer(status=404, body=PAGE), r"\(404 Not Found\)"),
-    "teapot": (Answer(status=418), r"\(418 I'm a Teapot\)"),
     "busy": (Answer(status=429), r"\(429 Too Many Requests, 3 times in a row\)"),
     "broken": (Answer(status=500), r"\(500 Internal Server Error, 3 times in a row\)"),
-    "page": (Answer(body=PAGE), r"\(a web page came in place of the file\)"),
+    "page": (Answer(body=PAGE), r"\(announces 690 bytes; it should have 50,000\)"),
     "page by its type": (
         Answer(body=b"Sorry!", headers={"Content-Type": "text/html; charset=utf-8"}),
         r"\(a web page came in place of the file\)",
     ),
-    "page in xml": (Answer(body=b"<?xml version='1.0'?>\n" + PAGE), r"\(a web page came in place of the file\)"),
-    "page in small chunks": (Answer(body=PAGE, chunked=True), r"\(a web page came in place of the file\)"),
     "wrong bytes": (Answer(body=WRONG), r"\(sha256 is [0-9a-f]{64}; it should be [0-9a-f]{64}\)"),
-    "shorter": (Answer(body=BODY[:-1]), r"\(announces 49,999 bytes; it should have 50,000\)"),
+    "shorter": (Answer(body=BODY[:-1]), SHORT),
     "longer": (Answer(body=BODY + b"x"), r"\(announces 50,001 bytes; it should have 50,000\)"),
     "longer, unannounced": (Answer(body=BODY + b"x", chunked=True), r"sends more than the 50,000 bytes"),
-    "shorter, unannounced": (
-        Answer(body=BODY[:-1], chunked=True),
-        r"\(its file is no longer than the part already downloaded, 3 times",
-    ),
+    "shorter, unannounced": (Answer(body=BODY[:-1], chunked=True), SHORT),
     "announces too much, always": (
         Answer(body=BODY[:-1], announced=len(BODY), ranges=False),
-        r"\(the connection was cut, 3 times in a row\)",
+        r"3 times in a row\)",
     ),
-    "announces too little": (Answer(announced=len(BODY) - 1), r"\(announces 49,999 bytes; it should have 50,000\)"),
-    "stalls for ever": (Answer(stall_after=0), r"\(no byte for 0.2 s, 3 times in a row\)"),
-    "cut for ever": (Answer(cut_after=0), r"\(the connection was cut, 3 times in a row\)"),
-    "no range ever": (
-        Answer(status=416),
-        r"\(its file is no longer than the part already downloaded, 3 times in a row\)",
-    ),
+    "announces too little": (Answer(announced=len(BODY) - 1), SHORT),
+    "stalls for ever": (Answer(stall_after=0), r"\(timed out, 3 times in a row\)"),
+    "cut for ever": (Answer(cut_after=0), r"3 times in a row\)"),
+    "no range ever": (Answer(status=416), r"\(0 bytes; it should have 50,000\)"),
     "part of it unasked": (
         Answer(status=206, headers={"Content-Range": "bytes 5-9/50000"}),
-        r"\(sends another range than the request names, 3 times in a row\)",
+        r"\(0 bytes; it should have 50,000\)",
     ),
     "nothing": (Answer(status=204, body=b""), r"\(204 No Content\)"),
     "compressed on the way": (
         Answer(body=gzip.compress(BODY), headers={"Content-Encoding": "gzip"}),
         r"\(the server compressed it on the way, although the request forbids that\)",
     ),
-    "redirects for ever": (Answer(status=302, headers={"Location": "/toy.bin"}), r"\(more than 10 redirects\)"),
     "redirects to a file": (
         Answer(status=302, headers={"Location": "file:///etc/passwd"}),
-        r"\(redirects to something that is neither http nor https\)",
-    ),
-    "redirects to nonsense": (
-        Answer(status=302, headers={"Location": "http://[x/"}),
-        r"\(redirects to no address \(Invalid IPv6 URL\)",
+        r"\(No connection adapters were found for .*file:///etc/passwd.*\)",
     ),
 }
 
@@ -327,32 +248,29 @@ def test_what_does_not_pass_is_one_line(server, folder, fault):
     assert "toy.bin" not in left(folder)
     if answer.body == WRONG:
         assert left(folder) == []
-    if answer.status in (403, 404, 418):  # who says no is not asked again
+    if answer.status in (403, 404):  # who says no is not asked again
         assert len(server.requests) == n_before + 1
     fetched(server, folder, url, server.serve("/good.bin", BODY))
-
-
-def test_a_beginning_of_many_comments_does_not_hold_up_the_search_for_a_page(server, folder):
-    body = b"<!---->" * 70 + BODY  # 2 ** 70 ways to read them, for a search that tries each
-    url = server.serve("/toy.bin", body)
-    fetch([source(url, size_bytes=len(body))], folder)
-    assert (folder / "toy.bin").read_bytes() == body
-    refused(
-        folder, "a web page came", server.serve("/page", b"<!---->" * 70 + PAGE), note="its size is not known", file="p"
-    )
 
 
 def test_every_mirror_is_named_with_its_reason(server, folder):
     urls = [
         server.serve("/one", BODY, always=Answer(status=404)),
-        server.serve("/two", PAGE),
+        server.serve("/two", PAGE, always=Answer(headers={"Content-Type": "text/html"})),
         server.serve("/three", WRONG),
         "http://127.0.0.1:9/four",
         "gopher://127.0.0.1/five",
         "http://[x/six",
     ]
     error = refused(folder, "404 Not Found", *urls, manual=["Ask the authors."])
-    wanted = ["404 Not Found", "a web page", "sha256 is", "[Errno 111] Connection refused", "only http", "no address"]
+    wanted = [
+        "404 Not Found",
+        "a web page",
+        "sha256 is",
+        "[Errno 111] Connection refused",
+        "No connection",
+        "Failed to",
+    ]
     for url, reason in zip(urls, wanted, strict=True):
         assert f"{url}: not downloaded ({reason}" in error
     assert error.endswith(": Ask the authors and name its folder with --from-dir")
@@ -392,18 +310,20 @@ def test_a_redirect_to_another_host_is_followed_and_resumed(server, folder):
     assert [(one.path, one.range) for one in requests if one.sent] == [("/there", None), ("/there", "bytes=20000-")]
 
 
-def test_the_body_of_a_redirect_is_not_waited_for(server, folder):
-    headers = {"Location": "/there"}
-    server.serve("/there", BODY)
-    url = server.serve("/toy.bin", b"x", always=Answer(status=302, headers=headers, announced=1 << 40, stall_after=1))
-    assert [one.path for one in fetched(server, folder, url)] == ["/toy.bin", "/there"]
+def test_https_leads_to_http_only_where_a_checksum_tells(server, folder, monkeypatch):
+    url = server.serve("/toy.bin", BODY)
+    ask = requests.get
 
+    def as_if_redirected(address, **options):
+        response = ask(address, **options)
+        first = requests.Response()
+        first.url = address.replace("http:", "https:")
+        response.history = [first]
+        return response
 
-def test_https_leads_to_http_only_where_a_checksum_tells():
-    assert redirected("https://a/x", "http://b/x", checked=True) == "http://b/x"
-    assert redirected("http://a/x", "https://b/x", checked=False) == "https://b/x"
-    with pytest.raises(MirrorError, match="from https to http"):
-        redirected("https://a/x", "http://b/x", checked=False)
+    monkeypatch.setattr(requests, "get", as_if_redirected)
+    refused(folder, "redirects from https to http, and no checksum would tell", url, **SIZE)
+    fetched(server, folder, url)
 
 
 def test_the_usual_variables_name_a_proxy(server, folder, monkeypatch):
@@ -411,14 +331,6 @@ def test_the_usual_variables_name_a_proxy(server, folder, monkeypatch):
     server.serve("/toy.bin", BODY)
     requests = fetched(server, folder, "http://no.such.host.invalid/toy.bin")
     assert [one.path for one in requests] == ["http://no.such.host.invalid/toy.bin"]
-
-
-def test_the_wait_that_a_server_asks_for_is_kept_and_capped(server, folder, monkeypatch):
-    monkeypatch.setattr(fetching, "LONGEST_WAIT_S", 0.3)
-    url = server.serve("/toy.bin", BODY, Answer(status=429, headers={"Retry-After": "3600"}))
-    started = time.monotonic()
-    fetched(server, folder, url)
-    assert 0.3 <= time.monotonic() - started < 20
 
 
 def test_a_file_that_is_wrong_stays_until_the_right_one_is_whole(server, folder):
@@ -443,14 +355,6 @@ def test_a_set_behind_a_login_says_what_to_do(server, folder):
     assert fetch([source()], folder) == [folder / "toy.bin"]
 
 
-def test_files_come_side_by_side_in_the_order_of_the_sources(server, folder):
-    slow = server.serve("/slow.bin", BODY, Answer(stall_after=100, stall_s=0.15))
-    sources = [source(slow, file="slow.bin")]
-    sources += [source(server.serve(f"/{n}.bin", BODY), file=f"{n}.bin") for n in range(6)]
-    assert fetch(sources, folder) == [folder / one.file for one in sources]
-    assert all((folder / one.file).read_bytes() == BODY for one in sources)
-
-
 def test_what_came_stays_where_others_failed(server, folder):
     good = source(server.serve("/good.bin", BODY), file="good.bin")
     bad = [source(server.address(f"/{name}"), file=name) for name in ("a.bin", "b.bin")]
@@ -462,20 +366,11 @@ def test_what_came_stays_where_others_failed(server, folder):
     assert left(folder) == ["good.bin"]
 
 
-def test_a_full_disk_says_how_much_was_needed(server, folder, monkeypatch):
-    begin = PartialFile.begin
-
-    def begin_on_a_full_disk(self, origin):
-        begin(self, origin)
-        self.path.symlink_to("/dev/full")
-
-    monkeypatch.setattr(PartialFile, "begin", begin_on_a_full_disk)
+def test_a_full_disk_is_no_fault_of_the_mirror(server, folder):
     folder.mkdir()
-    (folder / "toy.bin").write_bytes(WRONG)
+    (folder / "toy.bin.part").symlink_to("/dev/full")
     urls = [server.serve("/one", BODY), server.serve("/two", BODY)]
-    refused(
-        folder, "toy.bin: No space left on device after 0 bytes, 50,000 more are needed: make room .*--data$", *urls
-    )
+    refused(folder, "toy.bin: .* after 0 bytes: make room or name another folder with --data$", *urls)
     assert len(server.requests) == 1  # another mirror does not empty a disk
 
 
@@ -496,9 +391,9 @@ FETCH = """
 import json, sys
 from pathlib import Path
 from hashbench.datasets.card import Source
-from hashbench.datasets import mirror
+from hashbench.datasets import fetch as fetching
 from hashbench.datasets.fetch import fetch
-mirror.PIECE = 1 << 10
+fetching.PIECE = 1 << 10
 fetch([Source.model_validate_json(text) for text in json.loads(sys.argv[2])], Path(sys.argv[1]))
 """
 
@@ -517,42 +412,27 @@ def wait_until(condition):
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
 def test_an_end_in_the_middle_is_quick_and_resumed(server, folder, how):
-    files = ("toy.bin", "other.bin")
-    sources = [source(server.serve(f"/{file}", BODY, Answer(stall_after=1 << 15)), file=file) for file in files]
-    process = start(folder, *sources)
-    parts = [PartialFile(folder / file) for file in files]
-    wait_until(lambda: all(part.size_bytes for part in parts))
+    toy = source(server.serve("/toy.bin", BODY, Answer(stall_after=1 << 15)))
+    part = folder / "toy.bin.part"
+    process = start(folder, toy)
+    wait_until(lambda: part.exists() and part.stat().st_size)
     os.kill(process.pid, how)
     process.communicate(timeout=20)  # a stalled server would hold it for a minute
-    come = [part.size_bytes for part in parts]
-    assert all(0 < size <= 1 << 15 for size in come)
-    fetch(sources, folder)
-    assert sorted(one.range for one in server.requests[2:]) == sorted(f"bytes={size}-" for size in come)
-    assert left(folder) == sorted(files)
+    come = part.stat().st_size
+    assert 0 < come <= 1 << 15
+    fetch([toy], folder)
+    assert server.requests[-1].range == f"bytes={come}-"
+    assert left(folder) == ["toy.bin"]
 
 
 def ftp_source(server):
     return source(server.address, sha512=hashlib.sha512(BODY).hexdigest())
 
 
-def test_ftp_is_spoken_and_resumed(folder):
-    with running(FtpServer("/pub/toy.bin", BODY, 20_000, 10_000)) as server:
+def test_ftp_is_spoken_and_begins_anew_after_a_cut(folder):
+    with running(FtpServer("/pub/toy.bin", BODY, 20_000)) as server:
         fetch([ftp_source(server)], folder)
     assert (folder / "toy.bin").read_bytes() == BODY and left(folder) == ["toy.bin"]
-    assert server.starts == [0, 20_000, 30_000]
-
-
-def test_ftp_that_cannot_resume_begins_anew(folder):
-    with running(FtpServer("/pub/toy.bin", BODY, 20_000, resumes=False)) as server:
-        fetch([ftp_source(server)], folder)
-    assert (folder / "toy.bin").read_bytes() == BODY and server.starts == [0, 0]
-
-
-def test_ftp_without_the_file_is_one_line(folder):
-    with running(FtpServer("/pub/toy.bin", BODY)) as server:
-        url = server.address.replace("toy", "other")
-        refused(folder, r"other.bin: not downloaded \(550 no such file\[2J\)", url)
-    refused(folder, "ftp://127.0.0.1:9/x: not downloaded .*refused", "ftp://127.0.0.1:9/x")
 
 
 ANSWERS = {f"{name} {n}": answer for name, answers in PASSING.items() for n, answer in enumerate(answers)}

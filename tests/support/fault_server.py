@@ -16,7 +16,6 @@ class Answer:
     cut_after: int | None = None  # bytes of this answer's body; then the connection ends
     stall_after: int | None = None  # bytes; then nothing, for stall_s
     stall_s: float = 30.0
-    drip_s: float | None = None  # after each byte of the body
     announced: int | None = None  # in place of the true Content-Length
     chunked: bool = False
     until_closed: bool = False  # neither a length nor chunks
@@ -24,8 +23,6 @@ class Answer:
     first_byte: int | None = None  # of the range that is sent, whichever was asked for
     whole_as_range: bool = False  # the range that was asked for is announced, and the whole file sent
     total: int | None = None  # that Content-Range states, in place of the true one
-    headers_s: float | None = None  # between two headers, without end
-    trailers_s: float | None = None  # the same behind the last chunk
     etag: str | None = '"1"'
     headers: dict[str, str] = field(default_factory=dict)
 
@@ -99,8 +96,6 @@ class _Handler(BaseHTTPRequestHandler):
         request.status = status
         self.send_response(status)
         self.describe(answer, len(body), start, status)
-        while answer.headers_s is not None and not self.server.closing.wait(answer.headers_s):
-            self.wfile.write(b"X")
         self.end_headers()
         sent_from = 0 if answer.whole_as_range else start
         self.send_body(answer, b"" if status == 416 else body[sent_from:], request)
@@ -126,20 +121,11 @@ class _Handler(BaseHTTPRequestHandler):
         if answer.stall_after is not None:
             self.server.closing.wait(answer.stall_s)
             self.send(answer, body[stop:], request)
-        if answer.trailers_s is not None:
-            self.wfile.write(b"0\r\n")
-            while not self.server.closing.wait(answer.trailers_s):
-                self.wfile.write(b"X: y\r\n")
         if answer.chunked and answer.cut_after is None:
             self.wfile.write(b"0\r\n\r\n")
 
     def send(self, answer: Answer, piece: bytes, request: Request):
-        if answer.drip_s is not None and len(piece) > 1:
-            for n in range(len(piece)):
-                self.send(answer, piece[n : n + 1], request)
-                if self.server.closing.wait(answer.drip_s):
-                    return
-        elif piece:
+        if piece:
             request.sent += len(piece)  # before the client has it, and reads the sum
             self.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece) if answer.chunked else piece)
 
@@ -150,14 +136,11 @@ class FtpServer(socketserver.ThreadingTCPServer):
     daemon_threads = True
     block_on_close = False
 
-    def __init__(self, path: str, body: bytes, *cuts: int, resumes: bool = True, welcome_lines: int = 1):
+    def __init__(self, path: str, body: bytes, *cuts: int):
         super().__init__(("127.0.0.1", 0), _FtpHandler)
         self.path = path
         self.body = body
         self.cuts = list(cuts)
-        self.resumes = resumes
-        self.starts: list[int] = []
-        self.welcome_lines = welcome_lines
 
     @property
     def address(self) -> str:
@@ -169,7 +152,6 @@ class _FtpHandler(socketserver.StreamRequestHandler):
 
     def handle(self):
         self.say("220 ready")
-        self.start = 0
         with socketserver.TCPServer(("127.0.0.1", 0), None) as self.passive:
             while line := self.rfile.readline().decode().strip():
                 word, _, rest = line.partition(" ")
@@ -179,35 +161,24 @@ class _FtpHandler(socketserver.StreamRequestHandler):
         self.wfile.write(f"{line}\r\n".encode())
 
     def on_user(self, _):
-        return "230-welcome\r\n" * (self.server.welcome_lines - 1) + "230 welcome"
+        return "230 welcome"
 
     def on_type(self, _):
         return "200 binary"
 
-    def on_size(self, path):
-        return f"213 {len(self.server.body)}" if path == self.server.path else "550 no such file\x1b[2J"
-
-    def on_mdtm(self, _):
-        return "213 20100101000000"
+    def on_cwd(self, _):
+        return "250 there"
 
     def on_pasv(self, _):
         port = self.passive.server_address[1]
         return f"227 Entering Passive Mode (127,0,0,1,{port >> 8},{port & 255})"
 
-    def on_rest(self, start):
-        if not self.server.resumes:
-            return "502 not here"
-        self.start = int(start)
-        return "350 go on"
-
     def on_retr(self, path):
-        if path != self.server.path:
+        if path != self.server.path.rpartition("/")[2]:
             return "550 no such file\x1b[2J"
-        self.say("150 here it comes")
-        self.server.starts.append(self.start)
+        self.say(f"150 here it comes ({len(self.server.body)} bytes)")
         cut = self.server.cuts.pop(0) if self.server.cuts else None
         connection, _ = self.passive.socket.accept()
         with connection:
-            connection.sendall(self.server.body[self.start :][:cut])
-        self.start = 0
+            connection.sendall(self.server.body[:cut])
         return "226 done" if cut is None else "426 cut"

@@ -1,9 +1,9 @@
 """hashbench benchmarks learning to hash: exact under ties, every number with the run that proves it."""
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from hashbench.foundation import __version__
-from hashbench.foundation.imports import imported
 
 if TYPE_CHECKING:
     from hashbench.evaluation.accumulator import ScoreAccumulator
@@ -30,7 +30,7 @@ _MODULE_OF = {
 def __getattr__(name: str) -> Any:
     """What ``__all__`` lists, imported at its first use: to import hashbench imports nothing heavy."""
     if name in _MODULE_OF:
-        return getattr(imported(_MODULE_OF[name]), name)
+        return getattr(import_module(_MODULE_OF[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

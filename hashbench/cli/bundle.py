@@ -11,7 +11,7 @@ from hashbench.cli._options import Splits
 from hashbench.cli._terminal import rows_read
 from hashbench.cli.catalogue import complete
 from hashbench.foundation.errors import counted, retold
-from hashbench.foundation.files import is_stream, require_output
+from hashbench.foundation.files import require_output
 from hashbench.foundation.progress import note
 from hashbench.runs.row import maker_name
 from hashbench.showing.sheet import Sheet
@@ -41,9 +41,6 @@ def command(
     packed = pack(order, path, rows_read(), note)
     values = {"path": str(path), "size_bytes": packed.size_bytes, "sha256": packed.sha256, "table": packed.spec.name}
     values |= {"rows": [row.run for row in packed.rows], "rows_alone": packed.rows_alone, "files": sorted(packed.files)}
-    if is_stream(path):  # it is standard output
-        note(_summary(packed))
-        return None
     return lines([str(path), _summary(packed)], lambda: values)
 
 

@@ -22,8 +22,6 @@ class Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False, defer_build=True)
 
 
-MOST_LEVELS = 32  # of tables in tables, or objects in objects; our own files have 6
-
 MOST_OF_TEXT = 1000  # characters of a text that is stored
 BEYOND_INTEGERS = 2**63  # every whole number that is stored fits into 64 bits, as those of NumPy and pandas
 
@@ -61,7 +59,7 @@ def _toml_text(path: Path) -> str:
 
 
 def _tables_of(path: Path, text: str) -> dict[str, Any]:
-    with retold(lambda cause: f"{path}: not a readable TOML file: {cause}", ValueError):
+    with retold(lambda cause: f"{path}: not a readable TOML file: {cause}", ValueError, RecursionError):
         return deepcopy(_tables(text))
 
 
@@ -104,7 +102,7 @@ def load(model: type[M], path: Path) -> M:
 
 
 def toml_tables(text: str) -> dict[str, Any]:
-    """The tables of a TOML text; raises ValueError if it is malformed or nested deeper than ``MOST_LEVELS``."""
+    """The tables of a TOML text; raises ValueError if it is malformed."""
     return _shallow(tomllib.loads, text)
 
 
@@ -136,24 +134,11 @@ def _finite(text: str) -> float:
 
 
 def _shallow(read: Callable[[str], Any], text: str) -> Any:
-    """The result of ``read``; raises ValueError if it is nested deeper than ``MOST_LEVELS``."""
+    """The result of ``read``; raises ValueError if it is nested too deep to be read."""
     try:
-        value = read(text)
+        return read(text)
     except RecursionError:
-        value = None
-    may_be_deep = sum(map(text.count, "[{.")) >= MOST_LEVELS  # a key with dots is a table for each of them
-    if value is None or (may_be_deep and _is_deeper(value, MOST_LEVELS)):
-        raise ValueError(f"nested deeper than {MOST_LEVELS} levels")
-    return value
-
-
-def _is_deeper(value: object, levels: int) -> bool:
-    if not isinstance(value, dict | list):
-        return False
-    inner = value
-    if isinstance(value, dict):
-        inner = list(value.values())
-    return levels == 0 or any(_is_deeper(part, levels - 1) for part in inner)
+        raise ValueError("nested too deep") from None
 
 
 def parse(model: type[M], values: Mapping[str, Any], where: str) -> M:

@@ -8,15 +8,12 @@ import lzma
 import os
 import platform
 import re
-import shutil
 import stat
-import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
-from functools import cache
 from io import BytesIO, StringIO
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Literal
@@ -28,9 +25,8 @@ if TYPE_CHECKING:
     from numpy.lib.npyio import NpzFile
 
 DISK_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO})
-MOST_LINKS = 40  # as Linux follows them
-LEFT_AFTER_S = 24 * 3600  # without a change, a temporary file of another machine is one that was left there
-PART = re.compile(r"\..*\.hashbench-(?P<machine>[0-9a-f]{8})-(?P<process>\d{1,9})-\w{8}\.part", re.DOTALL)
+LEFT_AFTER_S = 24 * 3600  # without a change, a temporary file is one that a killed process left
+PART = re.compile(r"\..*\.hashbench-\w{8}\.part", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -71,15 +67,12 @@ def all_or_none() -> Iterator[None]:
 def atomic(path: Path) -> Iterator[Path]:
     """Yields the path of a temporary file; what the block writes to it goes to ``path``, whole or, if it fails, not.
 
-    A symbolic link is followed and stays; an existing file keeps its owner and its mode; a device, a pipe or a
-    descriptor such as /dev/stdout is written to. Raises HashbenchError if ``path`` is a folder or cannot be written.
+    A symbolic link is followed and stays; an existing file keeps its owner and its mode. Raises HashbenchError if
+    ``path`` is a folder, a device or a pipe, or cannot be written.
     """
-    place = _followed(path)
-    if place.is_dir():
-        raise HashbenchError(f"{path}: a folder; the file to be written is expected")
+    place = resolved(path)
+    _require_file(path, place)
     folder = place.parent
-    if is_stream(place):
-        folder = Path(tempfile.gettempdir())
     with reported(path, DISK_ERRORS):
         with reported(path):
             with suppress(FileExistsError):  # not a folder: the next line says what is wrong with it
@@ -108,9 +101,8 @@ def reported(path: Path, only: frozenset[int] | None = None) -> Iterator[None]:
         yield
     except Exception as error:  # HDF5 and safetensors have types of their own
         number = _number(error)
-        to_descriptor = number == errno.EPIPE and _descriptor(_followed(path)) is not None
-        if to_descriptor or number is None or (only is not None and number not in only):
-            raise  # the command line ends silently when the reader of its output has gone
+        if number is None or (only is not None and number not in only):
+            raise
         advice = "write elsewhere"
         if number in DISK_ERRORS:
             advice = "make room or write elsewhere"
@@ -128,16 +120,11 @@ def _number(error: Exception) -> int | None:
 
 
 def _finish(outputs: Sequence[_Output]) -> None:
-    """Gives all outputs their names, once everything that a full disk or a closed pipe can stop is done."""
-    streams = [output for output in outputs if is_stream(output.place)]
-    files = [output for output in outputs if output not in streams]
-    for output in files:
+    """Gives all outputs their names, once everything that a full disk can stop is done."""
+    for output in outputs:
         with reported(output.path):
             _prepare(output.temporary, output.place)
-    for output in streams:
-        with reported(output.path):
-            _copy(output.temporary, output.place)
-    for output in files:
+    for output in outputs:
         with reported(output.path):
             output.temporary.replace(output.place)
 
@@ -156,19 +143,6 @@ def _prepare(temporary: Path, place: Path) -> None:
         with suppress(OSError):  # only root may give a file to somebody else
             os.chown(temporary, old.st_uid, old.st_gid)
         temporary.chmod(stat.S_IMODE(old.st_mode))
-
-
-def _copy(temporary: Path, place: Path) -> None:
-    """Writes the bytes of ``temporary`` to a device or pipe, or through a descriptor where its last write ended."""
-    number = _descriptor(place)
-    for stream in (sys.stdout, sys.stderr):
-        if number is not None and stream is not None:
-            stream.flush()
-    opened: Path | int = place
-    if number is not None:
-        opened = os.dup(number)
-    with temporary.open("rb") as source, open(opened, "wb") as target:  # noqa: PTH123  (a descriptor is no path)
-        shutil.copyfileobj(source, target)
 
 
 def write_text(path: Path, text: str) -> None:
@@ -233,12 +207,16 @@ def open_arrays(path: Path) -> Iterator["NpzFile"]:
 
 
 def require_output(path: Path, instead: str = "--out") -> None:
-    """Raises HashbenchError unless ``path`` can be an output; a device or a pipe is not tried: it would be written."""
-    place = _followed(path)
-    if place.is_dir():
-        raise HashbenchError(f"{path}: a folder; name the file to be written with {instead}")
-    if not is_stream(place):
-        require_writable(resolved(place).parent, instead=instead)
+    """Raises HashbenchError unless ``path`` can be an output."""
+    place = resolved(path)
+    _require_file(path, place)
+    require_writable(place.parent, instead=instead)
+
+
+def _require_file(path: Path, place: Path) -> None:
+    """Raises HashbenchError where a folder, a device or a pipe is in the ``place`` that ``path`` leads to."""
+    if place.exists() and not place.is_file():
+        raise HashbenchError(f"{path}: a folder, a device or a pipe; the file to be written is expected")
 
 
 def require_new(folder: Path) -> None:
@@ -276,8 +254,8 @@ def require_apart(inputs: Sequence[Path], outputs: Sequence[Path]) -> None:
 
 
 def part_prefix(name: str) -> str:
-    """The beginning of the name of a temporary file for ``name``, which names this process; 8 characters follow."""
-    return f".{name[:100]}.hashbench-{_machine()}-{os.getpid()}-"
+    """The beginning of the name of a temporary file for ``name``; 8 characters follow."""
+    return f".{name[:100]}.hashbench-"
 
 
 def remove_parts(folder: Path, name: str | None = None) -> None:
@@ -290,55 +268,11 @@ def remove_parts(folder: Path, name: str | None = None) -> None:
 
 
 def sweep_parts(folder: Path, now: float) -> None:
-    """Removes the temporary files that killed processes have left in ``folder``; of other machines, after a day."""
+    """Removes the temporary files in ``folder`` that nobody has written to for a day: of processes that were killed."""
     with suppress(OSError), os.scandir(folder) as entries:  # what cannot be read or removed stays
         for entry in entries:
-            part = PART.fullmatch(entry.name)
-            if part and _is_left(entry, part["machine"], int(part["process"]), now):
+            if PART.fullmatch(entry.name) and now - entry.stat(follow_symlinks=False).st_mtime > LEFT_AFTER_S:
                 Path(entry.path).unlink(missing_ok=True)
-
-
-def _is_left(entry: "os.DirEntry[str]", machine: str, process: int, now: float) -> bool:
-    if machine != _machine():
-        return now - entry.stat(follow_symlinks=False).st_mtime > LEFT_AFTER_S
-    try:
-        os.kill(process, 0)  # sends nothing
-    except OSError as error:
-        return isinstance(error, ProcessLookupError)  # else it is of another user
-    return False
-
-
-@cache
-def _machine() -> str:
-    """A digest of what makes the number of a process unique: the machine and, in a container, its namespace."""
-    try:
-        namespace = str(Path("/proc/self/ns/pid").readlink())
-    except OSError:
-        namespace = ""
-    return hashlib.sha256(f"{platform.node()} {namespace}".encode()).hexdigest()[:8]
-
-
-def _followed(path: Path) -> Path:
-    """The end of a chain of symbolic links; a descriptor is an end, because its link may lead to no path at all."""
-    place = path
-    for _ in range(MOST_LINKS):
-        if _descriptor(place) is not None or not place.is_symlink():
-            return place
-        place = place.parent / place.readlink()
-    raise HashbenchError(f"{path}: its symbolic links lead in a circle: remove them or name another file")
-
-
-def _descriptor(path: Path) -> int | None:
-    """The number of the open descriptor that ``path`` names, as /dev/fd/1 and /proc/self/fd/1 do; None for others."""
-    if path.name.isdecimal() and str(path.parent) in ("/dev/fd", "/proc/self/fd", f"/proc/{os.getpid()}/fd"):
-        return int(path.name)
-    return None
-
-
-def is_stream(path: Path) -> bool:
-    """True where ``path`` is a device, a pipe or a descriptor: it is written to, and no file can replace it."""
-    place = _followed(path)
-    return _descriptor(place) is not None or (place.exists() and not (place.is_file() or place.is_dir()))
 
 
 def resolved(path: Path) -> Path:

@@ -5,12 +5,12 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, NoReturn, TypeVar
 
 from hashbench.foundation.errors import HashbenchError, one_line, unknown
-from hashbench.foundation.imports import imported
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -122,7 +122,7 @@ class Catalogue(Generic[T]):
         if outside is not None:
             return outside.load(self.entry_type)
         try:
-            entry = getattr(imported(f"{self.package}.{stem}"), self.attribute)
+            entry = getattr(import_module(f"{self.package}.{stem}"), self.attribute)
         except (HashbenchError, ImportError):
             raise
         except Exception as error:  # whatever the file of a new entry does when it is imported

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict, Union, Unpack
 
 import numpy as np
 
 from hashbench.codes import Codes, block_items
-from hashbench.foundation.imports import imported
 from hashbench.foundation.parallel import available_cores, slices
 from hashbench.histogram.counts import Counter, Histogram, Ints, Job, Report, widened
 from hashbench.relevance.distances import DistanceRelevance
@@ -81,7 +81,7 @@ class CpuCounter(Counter):
         if kernel == "numba":
             n_threads = available_cores()
         self.threads = workers or n_threads
-        self.jobs = imported(f"hashbench.histogram.{kernel}_kernel").jobs
+        self.jobs = import_module(f"hashbench.histogram.{kernel}_kernel").jobs
         self.counts: Ints = np.zeros((len(query), query.n_bits + 1, 0), np.int64)
 
     def _add(self, database: AnyCodes, relevance: Relevance, report: Report) -> None:

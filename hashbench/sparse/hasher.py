@@ -15,7 +15,7 @@ from hashbench import histogram
 from hashbench.codes.distinct import DistinctCodes
 from hashbench.contract import CODES, Counted, Counts, ItemRows, SearchItems
 from hashbench.foundation.errors import HashbenchError
-from hashbench.foundation.files import all_or_none, is_stream, write_arrays
+from hashbench.foundation.files import all_or_none, write_arrays
 from hashbench.foundation.progress import Bar
 from hashbench.foundation.progress import bar as progress_bar
 from hashbench.relevance.labels import Labels, Relevance, from_labels
@@ -80,8 +80,6 @@ class SparseHasher(ABC):
 
     def export(self, data: SearchItems, path: Path) -> list[Path]:
         """Writes the input of ``hashbench index``: the database to ``path``, the queries to STEM-queries beside it."""
-        if is_stream(path):
-            raise HashbenchError(f"{path}: sparse codes are two files: name a regular file, FILE.npz")
         beside = path.with_name(f"{path.stem}-queries{path.suffix}")
         with all_or_none():
             self._export(data.database, path, {})

@@ -6,13 +6,13 @@ files without MLFLOW_TRACKING_URI, and neither reports its use to its makers.
 
 import os
 from collections.abc import Callable, Mapping
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from hashbench.foundation.errors import HashbenchError, unknown
 from hashbench.foundation.extras import how_to_install
-from hashbench.foundation.imports import imported
 
 PROJECT = "hashbench"  # of wandb; the experiment of MLflow
 
@@ -28,7 +28,7 @@ class Tracker(NamedTuple):
 
 def tensorboard(folder: Path, _: Mapping[str, Any], epochs_done: int) -> Tracker:
     """Files in the folder ``tensorboard`` of the run; what a killed process wrote after ``epochs_done`` is hidden."""
-    board = imported("torch.utils.tensorboard").SummaryWriter(folder / "tensorboard", purge_step=epochs_done)
+    board = import_module("torch.utils.tensorboard").SummaryWriter(folder / "tensorboard", purge_step=epochs_done)
 
     def write(values: Values, epoch: int) -> None:
         for name, value in values.items():
@@ -40,7 +40,7 @@ def tensorboard(folder: Path, _: Mapping[str, Any], epochs_done: int) -> Tracker
 def wandb(folder: Path, config: Mapping[str, Any], _: int) -> Tracker:
     """Files in the folder ``wandb`` of the run, which ``wandb sync`` sends; WANDB_MODE=online sends them at once."""
     os.environ.setdefault("WANDB_ERROR_REPORTING", "false")
-    library = imported("wandb")
+    library = import_module("wandb")
     quiet = library.Settings(silent=True, console="off", disable_git=True, save_code=False)
     run = library.init(
         project=PROJECT,
@@ -56,7 +56,7 @@ def wandb(folder: Path, config: Mapping[str, Any], _: int) -> Tracker:
 def mlflow(folder: Path, config: Mapping[str, Any], _: int) -> Tracker:
     """A run in the experiment ``hashbench``, where MLflow keeps its own: in the working directory by default."""
     os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
-    library = imported("mlflow")
+    library = import_module("mlflow")
     library.set_experiment(PROJECT)
     library.start_run(run_name=folder.name, nested=True)
     library.log_params(dict(config))

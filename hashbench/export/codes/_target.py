@@ -4,13 +4,13 @@ import hashlib
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from hashbench.codes import Codes
 from hashbench.foundation.errors import retold
 from hashbench.foundation.extras import how_to_install
-from hashbench.foundation.imports import imported
 from hashbench.foundation.parallel import slices
 
 BLOCK = 1 << 16  # codes that are made into text at a time
@@ -51,4 +51,4 @@ def table_of(name: str, codes: Codes) -> str:
 def library(module: str, target: str, extra: str) -> Any:
     """The imported ``module`` of an extra; HashbenchError with the command that installs it where it is missing."""
     with retold(lambda _: f"--to {target} needs {module}: {how_to_install(extra)}", ImportError):
-        return imported(module)
+        return import_module(module)

@@ -58,21 +58,6 @@ class Source(ExpectedFile):
     members: list[Member] = []
     images: bool = False  # an archive of the images that lists name, which the user unpacks
 
-    @property
-    def most_bytes(self) -> int | None:
-        """The most bytes that the file can have: its size, or what is said of its only member; None if nothing is."""
-        if self.size_bytes is not None or len(self.members) != 1:
-            return self.size_bytes
-        (member,) = self.members
-        limit = member.size_bytes
-        if limit is None and "limit_bytes" in member.model_fields_set:
-            limit = member.limit_bytes
-        if limit is not None and member.packed == self.file:
-            return limit + limit // 100 + (1 << 16)  # what does not compress grows by less
-        if member.path == self.file:
-            return limit
-        return None
-
     @model_validator(mode="after")
     def _has_an_origin(self) -> "Source":
         if not self.urls and not self.manual:

@@ -154,7 +154,7 @@ def _receive(source: Source, url: str, part: Path) -> None:
     start = _size(part) if source.checksums else 0
     if start and start == source.size_bytes:
         return
-    most_bytes = source.size_bytes or source.most_bytes or MOST_BYTES
+    most_bytes = source.size_bytes or MOST_BYTES
     with ExitStack() as stack:
         with _network_errors():
             ask = _ask_ftp if url.startswith("ftp:") else _ask_http

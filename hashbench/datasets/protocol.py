@@ -20,9 +20,9 @@ SIZES = {"n_queries", "n_database", "n_train", "n_validation"}
 DESCRIPTIVE = {"title", "citation", "note", "metrics", "random_ndcg", "shared_queries"} | SIZES
 DRAWS = (
     *("per_class", "per_label", "random", "random_validation", "per_class_validation"),
-    *("parts", "listed", "stratified", "parts_drawn"),
+    *("parts", "stratified", "parts_drawn"),
 )
-GIVEN = ("parts", "listed")  # draws nothing: the ids are given, so there is one split
+GIVEN = ("parts",)  # draws nothing: the ids are given, so there is one split
 N_SPLITS = 5  # of a protocol: tables show the first ones, and a search chooses by queries of none of them
 HELD_OUT = "_held_out"  # the end of the name of a protocol for choosing settings that is derived from another one
 RANGES = ("query", "pool", "database", "train", "validation")  # fields that are ranges of ids in some protocols
@@ -252,14 +252,6 @@ class Parts(_Protocol):
     validation: Range | None = None
 
 
-class Listed(_Protocol):
-    """The items of ``query_ids`` are the queries, and all others the database, which is trained on."""
-
-    draw: Literal["listed"]
-    of: str | None = None  # as in ``Parts``
-    query_ids: list[Count] = Field(min_length=1)
-
-
 class Stratified(_Protocol):
     """``validation`` items of ``pool`` by class, drawn by scikit-learn; the rest of it is training set and database."""
 
@@ -282,7 +274,7 @@ class PartsDrawn(_Protocol):
     train_per_class: Positive
 
 
-OfCard = PerClass | PerLabel | Random | RandomValidation | PerClassValidation | Parts | Listed | Stratified | PartsDrawn
+OfCard = PerClass | PerLabel | Random | RandomValidation | PerClassValidation | Parts | Stratified | PartsDrawn
 AnyProtocol = Annotated[OfCard, Field(discriminator="draw")]
 Protocol = OfCard | HeldOut
 HeldOut.model_rebuild()

@@ -160,15 +160,6 @@ def _parts(protocol: rules.Parts, labels: Labels, _salt: str, _seed: int) -> Spl
 
 
 @draw.register
-def _listed(protocol: rules.Listed, labels: Labels, _salt: str, _seed: int) -> Split:
-    n = len(labels)
-    queries = np.unique(protocol.query_ids)
-    if len(queries) < len(protocol.query_ids) or len(queries) == n or queries[-1] >= n:
-        raise HashbenchError(f"query_ids: some of the ids 0 to {n - 1}, each once, are expected")
-    return _split(np.arange(n), queries, queries[:0])
-
-
-@draw.register
 def _stratified(protocol: rules.Stratified, labels: Labels, _salt: str, seed: int) -> Split:
     from sklearn.model_selection import train_test_split
 

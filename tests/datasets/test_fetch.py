@@ -98,26 +98,6 @@ def test_a_good_server_is_asked_once_and_then_never_again(server, folder, capfd)
     assert (out, err) == ("", "toy.bin: 50.0 kB from 127.0.0.1\n")  # no bar where nobody looks
 
 
-@pytest.mark.parametrize("known", [{"path": "toy.bin", "size_bytes": 9_000}, {"path": "toy.bin", "limit_bytes": 9_000}])
-@pytest.mark.parametrize("answer", [Answer(chunked=True), Answer(until_closed=True), Answer()])
-def test_the_size_that_a_card_says_of_the_only_member_bounds_its_file(server, folder, known, answer):
-    toy = Source(
-        urls=[server.serve("/toy.bin", BODY, always=answer)],
-        file="toy.bin",
-        members=[Member(note="a toy", **known)],
-        note="a toy",
-    )
-    with pytest.raises(HashbenchError, match=r"(more than the 9,000 bytes it should|9,000 are taken at most)"):
-        fetch([toy], folder)
-    assert left(folder) == [] and len(server.requests) == 1
-
-
-def test_a_packed_file_may_be_a_little_larger_than_its_only_member():
-    packed = Member(path="toy/toy.txt", packed="toy.bin", size_bytes=9_000, note="a toy")
-    assert Source(urls=["http://a/b"], file="toy.bin", members=[packed], note="a toy").most_bytes == 9_000 + 90 + 65_536
-    assert Source(urls=["http://a/b"], file="toy.zip", members=[packed], note="a toy").most_bytes is None
-
-
 PASSING = {
     "cut": [Answer(cut_after=20_000)],
     "cut at once": [Answer(cut_after=0)],

@@ -1,7 +1,6 @@
 """Cards: a card says what a data set is, where it comes from, which checksums it has and how it is split."""
 
 from collections.abc import Iterator
-from math import prod
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -17,7 +16,6 @@ from hashbench.foundation.registry import canonical
 
 Sha512 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{128}$")]
 Md5 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{32}$")]
-MOST_VALUES = 1 << 28  # of one item: an image of 9,000 x 9,000 pixels
 
 
 class ExpectedFile(Strict):
@@ -92,13 +90,6 @@ class Card(Strict):
     content_sha256: Sha256 | None = None
     labels_sha256: Sha256 | None = None
     protocols: dict[str, AnyProtocol] = {}
-
-    @field_validator("item_shape")
-    @classmethod
-    def _fits_into_memory(cls, item_shape: list[int]) -> list[int]:
-        if prod(item_shape) > MOST_VALUES:
-            raise ValueError(f"an item has at most {MOST_VALUES:,} values")
-        return item_shape
 
     @field_validator("protocols", mode="before")
     @classmethod

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+from PIL import Image
 
 from hashbench.datasets.card import Card
 from hashbench.datasets.readers import Block
@@ -18,9 +18,6 @@ from hashbench.foundation.files import resolved
 from hashbench.foundation.parallel import available_cores, slices
 from hashbench.foundation.progress import bar
 from hashbench.relevance.labels import Labels
-
-if TYPE_CHECKING:
-    from PIL.Image import Image
 
 SUFFIXES = {".png", ".jpg", ".jpeg", ".bmp", ".gif"}  # of files that are taken for images
 FORMATS = ("JPEG", "PNG", "GIF", "BMP")  # the suffix is not used: one .JPEG of ILSVRC2012 is a PNG
@@ -34,12 +31,10 @@ MOST_THREADS = 8
 
 def decode(path: Path, shape: Sequence[int]) -> NDArray[np.uint8]:
     """The whole image, resized to ``shape`` (bicubic), uint8[height, width, channels]; HashbenchError if damaged."""
-    from PIL.Image import Resampling
-
     height, width, channels = shape
     with _opened(path) as image:
         plain = image.convert("RGB" if channels == 3 else "L")
-    return np.asarray(plain.resize((width, height), Resampling.BICUBIC)).reshape(height, width, channels)
+    return np.asarray(plain.resize((width, height), Image.Resampling.BICUBIC)).reshape(height, width, channels)
 
 
 def size_of(path: Path) -> tuple[int, int, int]:
@@ -55,10 +50,8 @@ def is_image(path: Path) -> bool:
 
 
 @contextmanager
-def _opened(path: Path) -> "Iterator[Image]":
+def _opened(path: Path) -> Iterator[Image.Image]:
     """The image, of which only the header is read, if it has an ordinary size and kind of pixels."""
-    from PIL import Image
-
     with (
         retold(lambda cause: f"{path}: not an image that can be read ({cause})"),
         Image.open(path, formats=FORMATS) as image,

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from hashbench.datasets.protocol import Metric, Neighbours
 from hashbench.datasets.split import Split, canonical_bytes
@@ -323,8 +324,6 @@ class _Candidates:
 
         Each core has some queries, and a product on one thread; the next items are read meanwhile.
         """
-        from threadpoolctl import threadpool_limits
-
         from hashbench.datasets._nearest_numba import add_below
 
         n_queries = len(self.queries)

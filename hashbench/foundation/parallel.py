@@ -5,13 +5,14 @@ import re
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from multiprocessing import parent_process
 from typing import TypeVar
+
+from threadpoolctl import threadpool_limits
 
 from hashbench.foundation.errors import HashbenchError
 
@@ -41,20 +42,6 @@ def slices(length: int, size: int) -> Iterator[slice]:
         yield slice(start, min(start + size, length))
 
 
-def in_daemon_thread(job: Callable[[], T]) -> Future[T]:
-    """The result to come of ``job`` in a thread that does not keep the process alive, as those of a pool would."""
-    result = Future[T]()
-
-    def work() -> None:
-        try:
-            result.set_result(job())
-        except BaseException as error:  # it is raised where the result is read
-            result.set_exception(error)
-
-    threading.Thread(target=work, daemon=True).start()
-    return result
-
-
 def available_cores() -> int:
     """The number of threads that may compute in this process: the cores it may run on, or fewer by OMP_NUM_THREADS."""
     chosen = re.match(r"\s*0*([1-9]\d*)", os.environ.get(N_THREADS, ""))  # "4,2" is valid: 4, and 2 inside each
@@ -71,8 +58,6 @@ def _cores() -> int:
 
 def share_cores(n_processes: int) -> None:
     """Gives this process, and those that it starts, its share of the cores where ``n_processes`` run side by side."""
-    from threadpoolctl import threadpool_limits
-
     share = max(1, min(available_cores(), _cores() // n_processes))
     os.environ[N_THREADS] = str(share)
     threadpool_limits(share)
@@ -86,7 +71,6 @@ def training_threads(n: int = 1) -> Iterator[None]:
     others. PyTorch has to be imported before if it is used.
     """
     import scipy.linalg  # noqa: F401  (it brings a BLAS of its own, which is limited only once it is loaded)
-    from threadpoolctl import threadpool_limits
 
     torch = None
     if "torch" in sys.modules:

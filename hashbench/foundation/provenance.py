@@ -3,6 +3,7 @@
 import hashlib
 import os
 import platform
+import resource
 import subprocess
 import sys
 from datetime import UTC, datetime
@@ -11,6 +12,8 @@ from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, cast
+
+from threadpoolctl import threadpool_info
 
 from hashbench.foundation import __version__, paths
 from hashbench.foundation.config import Strict, Text
@@ -108,7 +111,6 @@ def processor() -> dict[str, str | None]:
 def instructions() -> str:
     """The instruction sets that NumPy, its BLAS and PyTorch choose on this processor, as far as they are loaded."""
     import numpy as np
-    from threadpoolctl import threadpool_info
 
     known = cast("dict[str, Any]", np.show_config(mode="dicts")).get("SIMD Extensions", {})
     sets = [*known.get("baseline", []), *known.get("found", [])]
@@ -123,8 +125,6 @@ def instructions() -> str:
 
 def threads() -> dict[str, int]:
     """The number of threads of BLAS, OpenMP and PyTorch in this process now, as far as they are loaded."""
-    from threadpoolctl import threadpool_info
-
     n_threads: dict[str, int] = {}
     for pool in threadpool_info():
         n_threads[pool["user_api"]] = max(pool["num_threads"], n_threads.get(pool["user_api"], 0))
@@ -133,12 +133,8 @@ def threads() -> dict[str, int]:
     return n_threads
 
 
-def peak_memory() -> int | None:
-    """The most memory that this process has held so far, in bytes; None where the system does not say it."""
-    try:
-        import resource
-    except ImportError:  # Windows
-        return None
+def peak_memory() -> int:
+    """The most memory that this process has held so far, in bytes."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     if sys.platform == "darwin":
         return peak

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.command_line import status
 from support.toy_lists import CLASSES, ORDER, make_lists, pixels
 
 from hashbench.datasets import store
@@ -54,12 +53,6 @@ def test_a_role_may_come_in_several_files(lists, tmp_path):
     lists.write_card()
     download(load_card("lists"), lists.write(tmp_path / "given"), labels_only=True)
     assert [name.decode() for name in store.open_labels(load_card("lists")).names] == ORDER
-
-
-def test_a_folder_of_the_packed_lists_is_found_by_their_path(lists, tmp_path):
-    lists.write(tmp_path / "given" / "lists" / "lists")
-    download(load_card("lists"), tmp_path / "given", labels_only=True)
-    assert store.open_labels(load_card("lists")).labels.tolist() == CLASSES
 
 
 def test_several_labels_an_image_and_none(lists, tmp_path):
@@ -144,16 +137,6 @@ def test_rows_of_labels_are_read_as_they_were_written(rows, between):
     assert label_rows("list", written, 4).tolist() == rows
 
 
-@given(st.binary(max_size=60))
-def test_any_bytes_are_a_list_or_one_clear_line(text):
-    try:
-        listed = read_list("list", io.BytesIO(text), 2)
-    except HashbenchError as error:
-        assert "\n" not in str(error) and str(error).startswith("list: ")
-    else:
-        assert listed.labels.max() <= 1 and len(listed.paths) == len(listed.labels)
-
-
 def test_lists_that_the_folder_of_the_images_has_not_are_fetched(lists, tmp_path, data_folder, monkeypatch):
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     lists.write_card(urls=True)
@@ -191,13 +174,6 @@ def test_labels_first_and_images_later(lists, tmp_path):
     assert whole == store.path_of(load_card("lists"))
     assert download(load_card("lists"), folder, labels_only=True) == whole  # it has the labels too
     assert store.open_labels(load_card("lists")).labels.tolist() == CLASSES
-
-
-def test_a_split_is_checked_with_the_labels_alone(lists, tmp_path, capsys):
-    folder = lists.write(tmp_path / "given")
-    assert status("download", "lists", "--from-dir", str(folder), "--labels-only") == 0
-    assert status("split", "lists", "--protocol", "published", "--check") == 0
-    assert capsys.readouterr().out.startswith("lists: the labels of 7 items, in ")
 
 
 @pytest.fixture(scope="session")

@@ -252,6 +252,13 @@ def test_a_bomb_is_stopped_at_the_limit(tmp_path, form):
     tracemalloc.stop()
 
 
+@together("content", [b"", b"\x1f\x9d", b"\x1f\x9d\x91" + bytes(9), b"\x1f\x9d\x90\xff\xff"])
+def test_what_compress_does_not_write_is_refused(tmp_path, content):
+    """Empty, cut, codes of 17 bits, whose table could fill the memory, and a first code that is no literal."""
+    place = saved(tmp_path, content, "a.Z")
+    assert "a.Z: damaged or truncated (" in refusal(place, single("a.Z", "a", "a.Z"))
+
+
 @together("kind", [tarfile.XHDTYPE, tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK])
 def test_a_tar_whose_name_would_fill_the_memory_is_refused(tmp_path, kind):
     header = tarfile.TarInfo("x")

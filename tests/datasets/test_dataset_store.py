@@ -117,14 +117,6 @@ def test_verify_reads_every_byte_of_a_set_too_large_for_memory(toy, stored, monk
         verify(load_card("toy"))
 
 
-def test_progress_adds_up_to_every_byte(toy, stored, monkeypatch):
-    monkeypatch.setattr(stored_file, "HASHED_BYTES", 100)
-    seen = []
-    verify(load_card("toy"), seen.append)
-    assert sum(seen) == toy.images.nbytes + toy.labels.nbytes
-    assert max(seen) == 100
-
-
 def test_the_status_looks_at_the_head_alone(toy, stored, tmp_path):
     status = dataset_status(load_card("toy"))
     assert (status.state, status.pinned, status.size_bytes) == ("stored", False, stored.stat().st_size)

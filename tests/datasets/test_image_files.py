@@ -139,13 +139,6 @@ def test_every_common_kind_of_colour_becomes_rgb(tmp_path, mode, form):
     assert np.abs(image.astype(int) - [250, 10, 20]).max() <= 30  # a palette and JPEG are not exact
 
 
-def test_an_orientation_beside_the_pixels_is_not_looked_at(tmp_path):
-    exif = Image.Exif()
-    exif[0x0112] = 6  # turned
-    path = saved(tmp_path / "a.png", Image.fromarray(SCENE), exif=exif)
-    assert np.array_equal(decode(path, (40, 30, 3)), SCENE)
-
-
 @pytest.mark.parametrize("form", ["JPEG", "PNG", "GIF", "BMP"])
 @pytest.mark.parametrize("share", [0.05, 0.5, 0.95])
 def test_a_truncated_image_is_refused(tmp_path, form, share):

@@ -54,12 +54,6 @@ def test_of_batch_10_the_first_50_of_each_class_come_first(tmp_path, monkeypatch
     assert np.bincount(read_labels[:200]).tolist() == [50] * 4
 
 
-@together("dtype", [np.int32, np.uint16, ">i8"])
-def test_labels_of_any_integers(tmp_path, dtype):
-    data, _, labels = batch(5, labels=np.array([1, 4, 2, 2, 3], dtype))
-    np.testing.assert_array_equal(read(OF, tmp_path, {"a.npz": data})[1], labels)
-
-
 class Evil:
     def __reduce__(self):
         return pytest.fail, ("unpickled",)

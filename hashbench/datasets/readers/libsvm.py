@@ -4,6 +4,7 @@ from typing import BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.datasets import load_svmlight_file
 
 from hashbench.datasets.card import Card
 from hashbench.datasets.readers import Block, Reader, class_ids, text_features
@@ -12,8 +13,6 @@ from hashbench.foundation.errors import retold
 
 def decode(card: Card, path: str, file: BinaryIO) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
     """The features and classes in a file; raises HashbenchError for other text, or for an unknown class or feature."""
-    from sklearn.datasets import load_svmlight_file
-
     with retold(lambda cause: f"{path}: damaged or truncated ({cause})", ValueError, OverflowError):
         features, classes = load_svmlight_file(file, n_features=card.item_shape[0], zero_based=False)
     return text_features(path, features.toarray()), class_ids(card, path, classes, first=1)

@@ -5,6 +5,7 @@ from contextlib import ExitStack
 from functools import partial
 from typing import Any, BinaryIO
 
+import h5py
 import numpy as np
 import scipy
 
@@ -41,8 +42,6 @@ def _matrices(card: Card, file: BinaryIO, stack: ExitStack) -> dict[str, Any]:
     head = file.read(1024)
     file.seek(0)
     if h5.recognises(head):
-        import h5py
-
         items: dict[str, Any] = {}
         stack.enter_context(h5py.File(file, "r")).visititems(items.__setitem__)
         matrices = {name: item for name, item in items.items() if isinstance(item, h5py.Dataset)}

@@ -1,6 +1,5 @@
 """Downloads: get the sources of a data set from the network or a folder, verify them and convert them to one file."""
 
-import errno
 from collections.abc import Generator
 from contextlib import closing
 from math import prod
@@ -76,18 +75,13 @@ def _make(card: Card, from_dir: Path | None, labels_only: bool) -> Path:
         with closing(_members(card, places)) as members:  # otherwise an invalid file would stay open
             blocks = READERS.get(card.reader).read(card, Files(members, images))
             return store.write(card, blocks, checksums, labels_only=labels_only)
-    except HashbenchError as error:
-        if (labels_only or not has_images) and not _began_with_full_disk(error):  # else the images may be the cause
+    except HashbenchError:
+        if labels_only or not has_images:  # else the images may be the cause
             # a wrong file without a checksum would make every later attempt fail
             for source, place in zip(sources, places, strict=True):
                 if source.urls and not source.checksums and place == kept / source.file:
                     place.unlink(missing_ok=True)
         raise
-
-
-def _began_with_full_disk(error: BaseException | None) -> bool:
-    is_full = isinstance(error, OSError) and error.errno in {errno.ENOSPC, errno.EDQUOT}
-    return is_full or (error is not None and _began_with_full_disk(error.__context__))
 
 
 def _place(source: Source, from_dir: Path, kept: Path, has_images: bool) -> Path:

@@ -13,7 +13,6 @@ import tarfile
 import tempfile
 import warnings
 import zipfile
-from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from functools import partial
@@ -64,9 +63,9 @@ def open_members(place: Path, source: Source, scratch: Path | None = None) -> It
     if not place.is_dir():
         verify_file(place, source)
     with retold(lambda cause: f"{place}: damaged or truncated ({cause})"), ExitStack() as stack:
-        entries = defaultdict(list)
+        entries: dict[str, Callable[[], IO[bytes] | None] | None] = {}
         for name, opener in _entries(place, source, stack):
-            entries[name.removeprefix("./")].append(opener)
+            entries.setdefault(name.removeprefix("./"), opener)
         for member in source.members:
             entry = next((name for name in _names(member) if name in entries), None)
             if entry is None and place.is_dir():
@@ -76,9 +75,7 @@ def open_members(place: Path, source: Source, scratch: Path | None = None) -> It
             where = f"{place}: {entry}"
             if place.is_dir():
                 where = str(place / entry)
-            if len(entries[entry]) > 1:
-                raise HashbenchError(f"{where}: listed {len(entries[entry])} times in the archive")
-            if (opener := entries[entry][0]) is None or (packed := opener()) is None:
+            if (opener := entries[entry]) is None or (packed := opener()) is None:
                 raise HashbenchError(f"{where}: not a regular file")
             opening: AbstractContextManager[IO[bytes]] = nullcontext(packed)
             if not place.is_dir() or _is_packed(entry, member):

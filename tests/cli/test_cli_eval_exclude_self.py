@@ -59,17 +59,6 @@ def in_many_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     small_pieces(monkeypatch, slab_bytes=200, items=16)
 
 
-@pytest.fixture(params=["streamed", "whole"])
-def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The database is read in pieces, or held in memory."""
-    if request.param == "streamed":
-        monkeypatch.setattr("hashbench.codes.files.HELD_BYTES", 0)
-
-
-WAYS = pytest.mark.usefixtures("way")
-
-
-@WAYS
 @pytest.mark.parametrize("multi_hot", [False, True])
 def test_the_same_items_need_no_ids(tmp_path: Path, multi_hot: bool) -> None:
     path = save(tmp_path / "codes.npz", np.arange(N), multi_hot=multi_hot)
@@ -82,7 +71,6 @@ def test_the_same_items_need_no_ids(tmp_path: Path, multi_hot: bool) -> None:
     assert found != means(path, "--metric", names, "--ties", "best")
 
 
-@WAYS
 @pytest.mark.parametrize("kind", ["numbers", "texts"])
 def test_ids_say_which_item_a_query_is(tmp_path: Path, kind: str) -> None:
     rows = np.array([40, 3, 59, 3, 17])
@@ -133,7 +121,6 @@ def test_trec_files_hold_no_query_as_its_own_item(tmp_path: Path) -> None:
     assert (tmp_path / "trec" / "qrels.txt").read_text() == "q0 0 d0 1\nq0 0 d2 1\nq1 0 d1 1\nq1 0 d2 1\n"
 
 
-@WAYS
 def test_a_note_says_that_it_may_be_meant(tmp_path: Path) -> None:
     same = save(tmp_path / "same.npz", np.arange(N))
     by_ids = save(tmp_path / "ids.npz", np.array([4, 2, 9]), np.arange(N))
@@ -153,7 +140,6 @@ def test_a_note_says_that_nothing_is_left_out(tmp_path: Path) -> None:
     assert "left out of their own" not in shown.stdout
 
 
-@WAYS
 @pytest.mark.parametrize("what", ["part", "order", "labels"])
 def test_without_ids_other_items_are_refused(tmp_path: Path, what: str) -> None:
     codes, labels = arrays()
@@ -193,7 +179,6 @@ def test_a_query_without_its_twin_is_no_leak(tmp_path: Path) -> None:
     assert found == [4, 0]
 
 
-@WAYS
 def test_items_without_a_class_are_counted(tmp_path: Path) -> None:
     codes, labels = arrays()
     path = save(tmp_path / "codes.npz", np.arange(20))

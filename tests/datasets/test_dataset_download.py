@@ -1,4 +1,3 @@
-import errno
 import hashlib
 import re
 import selectors
@@ -14,7 +13,6 @@ from support.toy_dataset import make_toy
 from hashbench.datasets.card import load_card
 from hashbench.datasets.download import download
 from hashbench.datasets.store import open_dataset
-from hashbench.foundation.errors import HashbenchError
 
 
 def assert_is_toy(toy):
@@ -180,19 +178,3 @@ def test_what_a_killed_process_left_is_removed(toy, tmp_path, data_folder, store
     left.write_bytes(b"half")
     path = download(load_card("toy"), toy.write_files(tmp_path / "given"))
     assert stored_files() == [path]
-
-
-def test_a_full_disk_is_no_reason_to_fetch_anew(served_toy, monkeypatch):
-    toy, server = served_toy
-    unpin(toy)
-
-    def full(*_):
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    with monkeypatch.context() as patch:
-        patch.setattr("hashbench.datasets.stored_file.content_bytes", full)
-        with pytest.raises(HashbenchError, match="No space left"):
-            download(load_card("toy"))
-    download(load_card("toy"))
-    assert_is_toy(toy)
-    assert len(server.requests) == 1

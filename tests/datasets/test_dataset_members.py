@@ -211,13 +211,6 @@ def test_a_pipe_in_a_folder_is_not_waited_for(tmp_path):
         locate(tmp_path, source())
 
 
-@pytest.mark.filterwarnings("ignore:Duplicate name")
-def test_a_member_listed_twice_is_refused(tmp_path):
-    files = {"in/one.bin": b"good", zipfile.ZipInfo("in/one.bin"): b"evil"}
-    for twice in (zipped(files), tar({"in/one.bin": b"", "./in/one.bin": b""})):
-        assert "one.bin: listed 2 times" in refusal(saved(tmp_path, twice), source())
-
-
 @together(("value", "of_file", "of_directory", "message"), [(1, 6, 8, "encrypted"), (9, 8, 10, "damaged or truncated")])
 def test_a_zip_that_is_encrypted_or_of_an_unknown_compression_is_refused(
     tmp_path, value, of_file, of_directory, message

@@ -405,12 +405,12 @@ def test_a_pickle_is_refused_with_the_lines_that_convert_it(tmp_path: Path) -> N
     assert "numpy.savez('codes.npz', query_codes=saved['qB'], database_codes=saved['rB'])" in message
 
 
-def test_npz_and_mat_are_read_without_the_libraries_of_others(tmp_path: Path) -> None:
-    paths = npz(tmp_path / "codes", arrays()), mat(tmp_path / "codes", arrays())
+def test_npz_and_npy_are_read_without_the_libraries_of_others(tmp_path: Path) -> None:
+    paths = npz(tmp_path / "codes", arrays()), npy(tmp_path / "codes", arrays())
     code = (
         "import sys; from pathlib import Path; from hashbench.codes import files; "
         "[files.load(Path(path)) for path in sys.argv[1:]];"
-        "print(*{'torch', 'h5py', 'sklearn', 'pandas'} & {name.split('.')[0] for name in sys.modules})"
+        "print(*{'torch', 'scipy', 'h5py', 'sklearn', 'pandas'} & {name.split('.')[0] for name in sys.modules})"
     )
     done = subprocess.run([sys.executable, "-c", code, *paths], capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout == "\n"

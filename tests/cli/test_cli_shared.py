@@ -106,7 +106,7 @@ COMPLETED = {
     ("table", "talr_app"): ["talr_appendix_d"],
     ("show", "digi"): ["digits", "digits_all", "digits_curves", "digits_ties"],
     ("status", "talr_app"): ["talr_appendix_d"],
-    ("download", "usps"): ["usps", "usps_libsvm"],
+    ("download", "usps"): ["usps"],
     ("encode", "a-"): ["a-run"],
     ("list", "me"): ["methods", "metrics"],
 }

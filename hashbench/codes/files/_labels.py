@@ -1,6 +1,5 @@
 """Reads labels (class ids, or one column a label, of 0 and 1 or of -1 and +1) and ids (integers or texts) of items."""
 
-from dataclasses import dataclass, field
 from math import prod
 from typing import Any
 
@@ -21,61 +20,46 @@ from hashbench.relevance.labels import (
 )
 
 Ids = NDArray[Any]  # [n], integers or texts
+ClassNames = NDArray[np.str_]
 MOST_EXACT = 1 << 53  # floats beyond it are not all whole numbers apart
 
 
-@dataclass
-class LabelReader:
-    """Reads the labels of queries or database: class ids as int64[n], others as uint8[n, labels] of 0 and 1."""
+def read(labels: StoredLabels, names: ClassNames | None = None) -> tuple[Labels, ClassNames | None, list[str]]:
+    """Class ids int64[n], or uint8[n, labels] of 0 and 1; the names of the classes, if they are texts; and notes.
 
-    labels: StoredLabels
-    names: NDArray[np.str_] | None = None  # of the classes; None: their own, which it holds from then on
-    n_negative: int = 0  # labels of -1, so far
-    name_notes: list[str] = field(default_factory=list)
-
-    def whole(self) -> Labels:
-        """The labels of all items."""
-        stored = self.labels.stored
-        if is_text(stored):
-            return self._checked(stored.whole())
-        if self.labels.is_ids:
-            labels = np.empty(stored.shape, np.int64)
-        else:
-            labels = np.empty(stored.shape, np.uint8)
-        for at, slab in stored.slabs():
-            labels[at] = self._checked(slab)
-        if self.labels.is_ids:  # which a file may have as [n, 1] or [1, n]
-            return labels.ravel()
-        return labels
-
-    def notes(self) -> list[str]:
-        """Notes about the labels that were read."""
-        where = self.labels.stored.where
-        notes = [f"{where}: {note}" for note in self.name_notes]
-        if self.n_negative:
-            notes.append(f"{where}: {self.n_negative} labels are -1, read as absent")
-        return notes
-
-    def _checked(self, slab: NDArray[Any]) -> Labels:
-        where = self.labels.stored.where
-        if is_text(self.labels.stored):
-            texts = _texts(where, slab.ravel())
-            if self.names is None:
-                self.names = class_names(texts)
-                self.name_notes += filter(None, [combinations_note(self.names.tolist())])
-            return class_ids(texts, self.names)
-        if self.labels.is_ids:
-            with np.errstate(invalid="ignore"):  # a float outside int64 becomes another number: see below
-                ids = slab.astype(np.int64)
-            if not (ids == slab).all() or (slab.dtype.kind == "u" and (ids < 0).any()):
-                raise HashbenchError(f"{where}: class ids are whole numbers that fit 64 bits; others are in it")
-            return ids
-        present = slab == 1
+    The ids of classes are those in ``names``; None: in the names that the labels themselves have.
+    """
+    stored = labels.stored
+    where = stored.where
+    notes: list[str] = []
+    if is_text(stored):
+        texts = _texts(where, stored.whole().ravel())
+        if names is None:
+            names = class_names(texts)
+            if (note := combinations_note(names.tolist())) is not None:
+                notes.append(f"{where}: {note}")
+        return class_ids(texts, names), names, notes
+    if labels.is_ids:  # which a file may have as [n, 1] or [1, n]
+        return _whole_numbers(where, stored.whole().ravel()), None, notes
+    hot = np.empty(stored.shape, np.uint8)
+    n_negative = 0
+    for at, slab in stored.slabs():
         absent = slab == -1
-        if not (present | absent | (slab == 0)).all():
+        if not ((slab == 1) | absent | (slab == 0)).all():
             raise HashbenchError(f"{where}: multi-hot labels [n, labels] are 0 or 1 (or -1 or 1); others are in it")
-        self.n_negative += int(np.count_nonzero(absent))
-        return present.view(np.uint8)
+        hot[at] = slab == 1
+        n_negative += int(np.count_nonzero(absent))
+    if n_negative:
+        notes.append(f"{where}: {n_negative} labels are -1, read as absent")
+    return hot, None, notes
+
+
+def _whole_numbers(where: str, values: NDArray[Any]) -> NDArray[np.int64]:
+    with np.errstate(invalid="ignore"):  # a float outside int64 becomes another number: see below
+        ids = values.astype(np.int64)
+    if not (ids == values).all() or (values.dtype.kind == "u" and (ids < 0).any()):
+        raise HashbenchError(f"{where}: class ids are whole numbers that fit 64 bits; others are in it")
+    return ids
 
 
 def _texts(where: str, slab: NDArray[Any]) -> NDArray[np.str_]:

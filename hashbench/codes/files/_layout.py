@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from hashbench.codes.files._stored import Read, StoredArray
 from hashbench.codes.hexadecimal import bits_of, n_bits_of
 from hashbench.codes.packed import MAX_BITS, unsigned
-from hashbench.codes.values import CodeValues, not_numeric
+from hashbench.codes.values import not_numeric
 from hashbench.foundation.errors import HashbenchError, printable
 
 SIGNED = "int8, read as packed bytes less 128, as sentence-transformers' binary precision has them"
@@ -81,20 +81,10 @@ def arrange(where: str, roles: Mapping[str, StoredArray], n_bits: int | None, la
         alike = [codes for codes in possible if all(labels.transposed == codes.transposed for labels in codes.labels)]
         possible = alike or possible
     if len(possible) > 1:
-        raise _ambiguous(where, roles, n_bits)
+        shapes = " and ".join(f"{role} {roles[role].shape}" for role in CODE_ROLES)
+        ways = " or ".join(f"--layout {name}" for name in LAYOUTS)
+        raise HashbenchError(f"{where}: {shapes} can be read both ways: say {ways}, or --layout BITS")
     return possible[0]
-
-
-def _ambiguous(where: str, roles: Mapping[str, StoredArray], n_bits: int | None) -> HashbenchError:
-    """The error that asks for the layout; the one that asks for the length is raised where packed bytes have none."""
-    if n_bits is None:
-        for role in CODE_ROLES:
-            values = CodeValues(roles[role].where)
-            for _, slab in roles[role].slabs():
-                values.add(slab)
-    shapes = " and ".join(f"{role} {roles[role].shape}" for role in CODE_ROLES)
-    ways = " or ".join(f"--layout {name}" for name in LAYOUTS)
-    return HashbenchError(f"{where}: {shapes} can be read both ways: say {ways}, or --layout BITS")
 
 
 class _MisfitError(HashbenchError):

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench.codes.files import _codes
-from hashbench.codes.files._labels import Ids, LabelReader, checked_ids, relevance_between, rows_of
+from hashbench.codes.files import _codes, _labels
+from hashbench.codes.files._labels import Ids
 from hashbench.codes.files._layout import StoredCodes
 from hashbench.codes.files._stored import StoredArray
 from hashbench.codes.packed import Codes
@@ -67,7 +67,7 @@ class SavedCodes:
         """The row of each query in the database by its id, -1 for none; None where the file does not name both."""
         if self.query_ids is None or self.database_ids is None:
             return None
-        return rows_of(self.query_ids, self.database_ids, "database_ids")
+        return _labels.rows_of(self.query_ids, self.database_ids, "database_ids")
 
 
 @dataclass(frozen=True)
@@ -82,18 +82,18 @@ class UnreadCodes:
     def load(self) -> SavedCodes:
         """All of it in memory."""
         query, database, notes = _codes.read(self.codes, self.bit_order)
-        query_labels = LabelReader(self.codes.labels[0])
-        labels_of_queries = query_labels.whole()
-        database_labels = LabelReader(self.codes.labels[1], query_labels.names)
-        relevance = relevance_between(labels_of_queries, database_labels.whole())
-        notes = [*self.notes, *notes, *query_labels.notes(), *database_labels.notes()]
-        return SavedCodes(query, database, relevance, tuple(notes), *self.whole_ids(), class_names=query_labels.names)
+        query_labels, names, query_notes = _labels.read(self.codes.labels[0])
+        database_labels, _, database_notes = _labels.read(self.codes.labels[1], names)
+        relevance = _labels.relevance_between(query_labels, database_labels)
+        notes = [*self.notes, *notes, *query_notes, *database_notes]
+        return SavedCodes(query, database, relevance, tuple(notes), *self.whole_ids(), class_names=names)
 
     def whole_ids(self) -> tuple[Ids | None, Ids | None]:
         """The ids of the queries and of the database; None for a side without."""
         query_ids, database_ids = self.ids
         codes = self.codes
-        return checked_ids(query_ids, codes.query.shape[0]), checked_ids(database_ids, codes.database.shape[0])
+        query = _labels.checked_ids(query_ids, codes.query.shape[0])
+        return query, _labels.checked_ids(database_ids, codes.database.shape[0])
 
 
 def regrouped(pieces: Iterable[NDArray[Any]], n: int) -> Iterator[NDArray[Any]]:

@@ -175,24 +175,6 @@ def flipped_signatures(folder: Path, rng: Rng) -> Iterator[Path]:
         yield path
 
 
-def wrong_dtype(folder: Path, rng: Rng) -> Iterator[Path]:
-    for role in ROLES:
-        for kind in ("U4", "S3", "c16", "M8[D]", "m8[s]", "V8", [("a", "i4"), ("b", "f8")]):
-            arrays = sound(rng)
-            arrays[role] = np.zeros(arrays[role].shape, kind)
-            yield npz(folder / f"{role}_{len(list(folder.iterdir()))}", arrays)
-        arrays = sound(rng)
-        yield h5(folder / f"{role}_text", arrays | {role: np.full(arrays[role].shape, b"one")})
-        yield h5(folder / f"{role}_complex", arrays | {role: arrays[role] * 1j})
-
-
-def wrong_shape(folder: Path, rng: Rng) -> Iterator[Path]:
-    for write in (npz, h5, npy):
-        for role in ROLES:
-            for n, shape in enumerate([(), (3, 4, 5), (1, 1, 1, 7), (2,)]):
-                yield write(folder / f"{write.__name__}_{role}_{n}", sound(rng) | {role: np.ones(shape)})
-
-
 def not_finite(folder: Path, rng: Rng) -> Iterator[Path]:
     for write in EVERY:
         for role in ROLES:
@@ -302,60 +284,6 @@ def hdf5_that_leads_elsewhere(folder: Path, rng: Rng) -> Iterator[Path]:
             yield path
 
 
-def mat_objects(folder: Path, rng: Rng) -> Iterator[Path]:
-    nested = np.empty((2, 2), object)
-    nested[...] = [[np.eye(2), np.array([[np.eye(3), "x"]], object)], ["text", 1.0]]
-    for role in ROLES:
-        shape = sound(rng)[role].shape
-        for n, value in enumerate(
-            [nested, {"field": np.eye(3)}, "text", scipy.sparse.eye_array(*shape[:1]).tocsc(), np.full(shape, 1j)]
-        ):
-            for write in (mat, mat_deflated):
-                yield write(folder / f"{write.__name__}_{role}_{n}", sound(rng) | {role: value})
-    scipy.io.savemat(folder / "version_4.mat", sound(rng), format="4")
-    yield folder / "version_4.mat"
-
-
-def wrong_sizes(folder: Path, rng: Rng) -> Iterator[Path]:
-    spoilt: dict[str, Callable[[Arrays], Arrays]] = {
-        "fewer_query_labels": lambda a: {"query_labels": a["query_labels"][:-1]},
-        "fewer_database_labels": lambda a: {"database_labels": a["database_labels"][:-3]},
-        "more_labels": lambda a: {"database_labels": np.concatenate([a["database_labels"], a["database_labels"][:1]])},
-        "0_queries": lambda a: {"query_codes": a["query_codes"][:0], "query_labels": a["query_labels"][:0]},
-        "0_items": lambda a: {"database_codes": a["database_codes"][:0], "database_labels": a["database_labels"][:0]},
-        "0_bits": lambda a: {role: a[role][:, :0] for role in ROLES[:2]},
-        "4097_bits": lambda a: {role: np.ones((len(a[role]), 4097)) for role in ROLES[:2]},
-        "100000_bits": lambda a: {role: np.ones((len(a[role]), 100_000), np.int8) for role in ROLES[:2]},
-        "bits_that_differ": lambda a: {"query_codes": a["query_codes"][:, :-1]},
-        "square": lambda a: (
-            {role: np.ones((16, 16)) for role in ROLES[:2]}
-            | {role: np.ones((16, *a[role].shape[1:])) for role in ROLES[2:]}
-        ),
-    }
-    for write in (npz, h5, mat, npy):
-        for name, change in spoilt.items():
-            for multi_hot in (False, True):
-                arrays = sound(rng, multi_hot)
-                yield write(folder / f"{write.__name__}_{name}_{multi_hot}", arrays | change(arrays))
-
-
-def wrong_values(folder: Path, rng: Rng) -> Iterator[Path]:
-    for write in EVERY:
-        arrays = sound(rng)
-        hot = sound(rng, multi_hot=True)
-        spoilt = {
-            "two": arrays | {"query_codes": arrays["query_codes"] + 3},
-            "half": arrays | {"database_labels": arrays["database_labels"] + 0.5},
-            "huge": arrays | {"query_labels": arrays["query_labels"] + 1e300},
-            "hot": hot | {"query_labels": 2 * hot["query_labels"] + 0.5},
-            "mixed": arrays | {"query_labels": hot["query_labels"]},
-            "packed": arrays | {role: rng.integers(2, 256, (len(arrays[role]), 2), np.uint8) for role in ROLES[:2]},
-            "missing": {role: arrays[role] for role in ROLES[:3]},
-        }
-        for name, content in spoilt.items():
-            yield write(folder / f"{write.__name__}_{name}", content)
-
-
 class Harm:
     """What a hostile pickle does: if it were read, there would be a file."""
 
@@ -421,16 +349,11 @@ KINDS: dict[str, Callable[[Path, Rng], Iterator[Path]]] = {
         flipped_in_mat_data,
         flipped_in_hdf5_data,
         flipped_signatures,
-        wrong_dtype,
-        wrong_shape,
         not_finite,
         objects,
         zip_bombs,
         other_bombs,
         hdf5_that_leads_elsewhere,
-        mat_objects,
-        wrong_sizes,
-        wrong_values,
         pickles,
         no_codes_at_all,
     )

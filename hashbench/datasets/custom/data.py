@@ -232,12 +232,8 @@ def _tenth(labels: CustomLabels) -> int:
     return min(MOST_PER_CLASS, max(1, smallest // 10))
 
 
-def read_labels(where: str, raw: NDArray[Any], n_items: int) -> CustomLabels:
+def read_labels(where: str, raw: NDArray[Any]) -> CustomLabels:
     """The labels in ``raw``: [n] or [n, 1] numbers or strings, or [n, labels] of 0 and 1."""
-    if len(raw.shape) not in (1, 2) or raw.shape[0] != n_items:
-        raise HashbenchError(f"{where}: labels of shape {raw.shape} for {n_items:,} items: one for each is expected")
-    if n_items == 0:
-        raise HashbenchError(f"{where}: no items: a row for each is expected")
     if raw.ndim == 2 and raw.shape[1] > 1:
         labels = _of_columns(where, raw)
     else:

@@ -35,7 +35,7 @@ def read(paths: Sequence[Path], items: str | None, labels: str | None) -> Custom
         raise HashbenchError(f"{paths[0]}, {paths[1]}: one of them has a test set: give it alone, or name the --items")
     for part in parts:
         _require_items(part.items)
-        if part.labels.shape[:1] != part.items.shape[:1]:
+        if part.labels.shape[:1] != part.items.shape[:1] or part.labels.ndim > 2:
             fault = f"labels of shape {part.labels.shape} for {part.items.shape[0]:,} items: one for each is expected"
             raise HashbenchError(f"{part.where}: {fault}")
     first = parts[0]
@@ -45,7 +45,7 @@ def read(paths: Sequence[Path], items: str | None, labels: str | None) -> Custom
         fault = f"shape {last.items.shape[1:]} of an item, and those of the database have {shape}"
         raise HashbenchError(f"{last.items.where}: {fault}")
     n_items = sum(part.items.shape[0] for part in parts)
-    all_labels = read_labels(first.where, _joined(last.where, [part.labels for part in parts]), n_items)
+    all_labels = read_labels(first.where, _joined(last.where, [part.labels for part in parts]))
     if len(shape) == 2:
         shape = (*shape, 1)
     return CustomData(

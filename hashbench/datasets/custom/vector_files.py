@@ -24,8 +24,6 @@ def arrays_of(path: Path) -> Arrays:
     """The arrays in the file at ``path`` by key; a file of one array has its stem as the key."""
     if path.suffix.lower() != PARQUET:
         return arrays_in(path)
-    if not path.is_file():
-        raise HashbenchError(f"{path}: no such file")
     return quietly(str(path), lambda: _columns(path), "not a readable .parquet file")
 
 

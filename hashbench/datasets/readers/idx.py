@@ -2,7 +2,6 @@
 
 import struct
 from collections.abc import Iterator
-from math import prod
 from typing import BinaryIO
 
 import numpy as np
@@ -10,7 +9,7 @@ from numpy.typing import NDArray
 
 from hashbench.datasets.card import Card
 from hashbench.datasets.readers import Block, Files, Reader, after_labels, class_ids
-from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError, retold
 
 UNSIGNED_BYTES = 8  # the type in the magic number; its lowest byte is the number of axes
 
@@ -27,15 +26,12 @@ def _read(card: Card, files: Files) -> Iterator[Block]:
 
 
 def _array(path: str, file: BinaryIO, n_axes: int) -> NDArray[np.uint8]:
-    magic = struct.pack(">I", UNSIGNED_BYTES << 8 | n_axes)
-    header = file.read(4 + 4 * n_axes)
-    if len(header) != 4 + 4 * n_axes or not header.startswith(magic):
-        raise HashbenchError(f"{path}: not an idx file of bytes with {n_axes} axes")
-    shape = struct.unpack_from(f">{n_axes}I", header, 4)
-    data = file.read()
-    if len(data) != prod(shape):
-        raise HashbenchError(f"{path}: {len(data)} bytes after the header; {shape} needs {prod(shape)}")
-    return np.frombuffer(data, np.uint8).reshape(shape)
+    expected = f"an idx file of bytes with {n_axes} axes is expected"
+    with retold(lambda cause: f"{path}: {cause}: {expected}", struct.error, ValueError):
+        magic, *shape = struct.unpack(f">{1 + n_axes}I", file.read(4 + 4 * n_axes))
+        if magic != UNSIGNED_BYTES << 8 | n_axes:
+            raise ValueError(f"it begins with {magic:#x}")
+        return np.frombuffer(file.read(), np.uint8).reshape(shape)
 
 
 READER = Reader(_read)

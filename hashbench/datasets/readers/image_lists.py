@@ -84,24 +84,15 @@ def label_rows(where: str, rows: Iterable[bytes], n_labels: int) -> NDArray[np.u
     >>> label_rows("list", [b"0 1 0", b"1 1  0\t"], 3).tolist()
     [[0, 1, 0], [1, 1, 0]]
     """
-    tidy = [b" ".join(row.split()) for row in rows]
-    length = 2 * n_labels - 1
-    if wrong := next((number for number, row in enumerate(tidy, 1) if len(row) != length), None):
-        raise _fault(where, wrong, tidy[wrong - 1], n_labels)
-    # a digit, a space, a digit: all rows at once
-    signs = np.frombuffer(b"".join(tidy), np.uint8).reshape(-1, length)
-    labels = signs[:, ::2] - ord("0")
-    if (at_fault := np.flatnonzero((labels > 1).any(1) | (signs[:, 1::2] != ord(" ")).any(1))).size:
-        raise _fault(where, int(at_fault[0]) + 1, tidy[at_fault[0]], n_labels)
-    return labels
-
-
-def _fault(where: str, line: int, row: bytes, n_labels: int) -> HashbenchError:
-    labels = row.split()
-    if len(labels) != n_labels:
-        return HashbenchError(f"{where}: line {line} has {len(labels)} labels; {n_labels} are expected")
-    other = next(label for label in labels if label not in (b"0", b"1"))
-    return HashbenchError(f"{where}: line {line} has label {other[:20].decode('ascii', 'replace')!r}; 0 or 1 is right")
+    digits_of_rows = []
+    for number, row in enumerate(rows, 1):
+        labels = row.split()
+        digits = b"".join(labels)
+        if not len(labels) == len(digits) == n_labels or digits.strip(b"01"):
+            shown = printable_name(row)
+            raise HashbenchError(f"{where}: line {number} has {shown}: {n_labels} labels, each 0 or 1, are expected")
+        digits_of_rows.append(digits)
+    return np.frombuffer(b"".join(digits_of_rows), np.uint8).reshape(-1, n_labels) - ord("0")
 
 
 def _joined(lists: Sequence[ImageList]) -> ImageList:

@@ -29,7 +29,7 @@ def _images(card: Card, path: str, file: BinaryIO, labels: NDArray[np.int64]) ->
         due = labels[rows]
         planes = np.frombuffer(file.read(len(due) * prod(card.item_shape)), np.uint8)
         if planes.size != len(due) * prod(card.item_shape):
-            raise HashbenchError(f"{path}: ends before the last of the {len(labels)} images that have a label")
+            raise HashbenchError(f"{path}: fewer than the {len(labels)} images that have a label")
         columns = planes.reshape(-1, channels, width, height)
         yield Block(np.ascontiguousarray(columns.transpose(0, 3, 2, 1)), due)
     if file.read(1):

@@ -40,8 +40,10 @@ def missing(extra: str) -> list[str]:
 
 def how_to_install(extra: str) -> str:
     """The command that installs what an extra needs."""
-    command = f"pip install {shlex.join(extras().get(extra, [extra]))}"
-    if clone() is not None and extra in LOCKED:
+    if (folder := clone()) is None:
+        return f"pip install {shlex.join(extras().get(extra, [extra]))}"
+    command = f"pip install -e {shlex.quote(f'{paths.shown(folder)}[{extra}]')}"
+    if extra in LOCKED:
         return f"make install, or {command}"
     return command
 

@@ -213,7 +213,7 @@ def test_a_table_that_only_its_author_has(
     [
         (("digits",), "table digits: no run of its cells is stored in {tmp}/results/rows"),
         (("digitz",), "unknown table 'digitz': did you mean digits or digits_all? hashbench list tables shows all"),
-        (("digits", "-o", "{tmp}"), "{tmp}: a folder; name the file to be written with --out"),
+        (("digits", "-o", "{tmp}"), "{tmp}: a folder, a device or a pipe; the file to be written is expected"),
     ],
 )
 def test_what_cannot_be_packed(

@@ -7,6 +7,7 @@ from math import comb
 from typing import Literal
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 
 from hashbench.codes.hadamard import Signs, hadamard
@@ -79,15 +80,13 @@ def eigen_signs(similarity: NDArray[np.float64], bits: int, seed: int) -> Signs:
     find one. Where eigenvalues are equal, as those of n classes are, the eigenvector would be the eigensolver's choice:
     a small random matrix, by the seed, is added for it.
     """
-    from scipy.linalg import eigh
-
     rng = np.random.default_rng(seed)
     n = len(similarity)
     residual = bits * (2 * similarity - 1)
     earlier = np.empty((0, n))
     for _ in range(bits):
         noise = rng.standard_normal((n, n)) * (1e-6 * bits)
-        vector = eigh(residual + noise + noise.T, subset_by_index=[n - 1, n - 1])[1][:, 0]
+        vector = scipy.linalg.eigh(residual + noise + noise.T, subset_by_index=[n - 1, n - 1])[1][:, 0]
         vector = vector * np.sign(vector[np.abs(vector).argmax()])  # the eigensolver gives it either sign
         bit = np.where(vector >= 0, 1.0, -1.0)
         others = (rng.choice([-1.0, 1.0], n) for _ in range(100))

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 
 from hashbench.contract import Floats
@@ -59,17 +60,13 @@ def energy(couplings: Ints, fields: Ints, signs: Signs | Ints) -> int:
 
 def eigenvector_signs(couplings: Couplings, n: int, random: np.random.Generator) -> Signs:
     """Signs [n] to start from: of the eigenvector z with the least z^T a z of all z of its norm."""
-    from scipy.sparse.linalg import LinearOperator
-
-    matrix = LinearOperator((n, n), matvec=lambda z: couplings.times(z.ravel()), dtype=np.float64)
+    matrix = scipy.sparse.linalg.LinearOperator((n, n), matvec=lambda z: couplings.times(z.ravel()), dtype=np.float64)
     return least_eigenvector_signs(matrix, random)
 
 
 def least_eigenvector_signs(matrix: Any, random: np.random.Generator) -> Signs:
     """The signs [n] of the eigenvector of the smallest eigenvalue of ``matrix`` [n, n], sparse or an operator."""
-    from scipy.sparse.linalg import eigsh
-
-    _, vectors = eigsh(matrix, 1, which="SA", v0=random.standard_normal(matrix.shape[0]), tol=1e-2)
+    _, vectors = scipy.sparse.linalg.eigsh(matrix, 1, which="SA", v0=random.standard_normal(matrix.shape[0]), tol=1e-2)
     return np.where(vectors[:, 0] > 0, 1, -1).astype(np.int8)
 
 
@@ -131,18 +128,15 @@ def _minimum_cut(couplings: Ints, fields: Ints) -> Signs:
     """The signs with the least energy: the value of a cut is E(z) / 2 up to a constant, sign 1 beside the source."""
     if (fields >= 0).all() or (fields <= 0).all():  # equal signs lower every term
         return np.full(len(fields), -1 if fields.sum() > 0 else 1, np.int8)
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import breadth_first_order, maximum_flow
-
     m = len(fields)
     capacity = np.zeros((m + 2, m + 2), np.int32)
     capacity[:m, :m] = -couplings
     capacity[m, :m] = np.maximum(-fields, 0)
     capacity[:m, m + 1] = np.maximum(fields, 0)
-    arcs = csr_array(capacity)
-    residual = arcs - maximum_flow(arcs, m, m + 1).flow
+    arcs = scipy.sparse.csr_array(capacity)
+    residual = arcs - scipy.sparse.csgraph.maximum_flow(arcs, m, m + 1).flow
     residual.eliminate_zeros()
-    reached = breadth_first_order(residual, m, return_predecessors=False)
+    reached = scipy.sparse.csgraph.breadth_first_order(residual, m, return_predecessors=False)
     signs = np.full(m + 2, -1, np.int8)
     signs[reached] = 1
     return signs[:m]

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 from pydantic import Field
 
@@ -112,12 +113,10 @@ def column_method(
 
 def pair_matrix(neighbours: Neighbours, pair_weights: Floats) -> PairMatrix:
     """W, scaled so that the absolute values of the pair weights have sum 1."""
-    from scipy.sparse import csr_array
-
     m, width = neighbours.ids.shape
     starts = np.arange(0, m * width + 1, width)
     scaled = pair_weights.ravel() / (2 * np.abs(pair_weights).sum())
-    one_way = csr_array((scaled, neighbours.ids.ravel(), starts), shape=(m, m))
+    one_way = scipy.sparse.csr_array((scaled, neighbours.ids.ravel(), starts), shape=(m, m))
     return (one_way + one_way.T).tocsr()
 
 
@@ -153,20 +152,16 @@ class Perceptrons:
         self._options = {"maxiter": iterations}
 
     def fit(self, matrix: PairMatrix) -> Floats:
-        from scipy.optimize import minimize
-
         def objective(column: Floats) -> tuple[float, Floats]:
             value, gradient = smoothed(self.inputs, matrix, rounded(column))
             return value, rounded(gradient)
 
         start = rounded(self.spectral(matrix))
-        return rounded(minimize(objective, start, jac=True, method="L-BFGS-B", options=self._options).x)
+        return rounded(scipy.optimize.minimize(objective, start, jac=True, method="L-BFGS-B", options=self._options).x)
 
     def spectral(self, matrix: PairMatrix) -> Floats:
         """The v of the smallest v'X'WXv / v'(X'X + ridge)v, scaled so that Xv has mean square 1: it has no sign(.)."""
-        from scipy.linalg import eigh
-
-        _, vectors = eigh(self.inputs.T @ (matrix @ self.inputs), self._gram, subset_by_index=[0, 0])
+        _, vectors = scipy.linalg.eigh(self.inputs.T @ (matrix @ self.inputs), self._gram, subset_by_index=[0, 0])
         values = self.inputs @ vectors[:, 0]
         # the sign of an eigenvector is arbitrary, and so is a bit's: here the first example has 0
         scaled: Floats = vectors[:, 0] / np.sqrt(np.square(values).mean())

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 import numpy as np
+import scipy
 
 from hashbench.contract import Floats
 from hashbench.methods._block_cut import Signs
@@ -23,8 +24,6 @@ def machines(
     objective by less than ``tolerance``, relative to its value; ``step`` is called after each. LIBLINEAR solves the
     same problem bit by bit.
     """
-    from scipy.optimize import minimize
-
     signs = codes.astype(np.float64)
 
     def objective(flat: Floats) -> tuple[float, Floats]:
@@ -34,5 +33,7 @@ def machines(
         return 0.5 * np.square(weights).sum() + c * np.square(slack).sum(), gradient.ravel()
 
     options = {"maxiter": iterations, "ftol": tolerance}
-    solved = minimize(objective, start.ravel(), jac=True, method="L-BFGS-B", options=options, callback=step)
+    solved = scipy.optimize.minimize(
+        objective, start.ravel(), jac=True, method="L-BFGS-B", options=options, callback=step
+    )
     return np.asarray(solved.x).reshape(start.shape)

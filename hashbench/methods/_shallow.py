@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 
 from hashbench.contract import (
@@ -368,9 +369,7 @@ def ridge_solution(inputs: Floats, ridge: float) -> Callable[[Floats], Floats]:
     It returns the P [m, k] with the least ||T - X P||^2 + ``ridge`` ||P||^2.
     With ``ridge`` = 0 and columns of X that depend on each other, it is the smallest such P.
     """
-    from scipy.linalg import pinvh
-
-    inverse = pinvh(inputs.T @ inputs + ridge * np.eye(inputs.shape[1]))
+    inverse = scipy.linalg.pinvh(inputs.T @ inputs + ridge * np.eye(inputs.shape[1]))
     return lambda targets: np.asarray(inverse @ (inputs.T @ targets))
 
 

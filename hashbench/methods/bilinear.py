@@ -7,6 +7,7 @@ sum over examples of <B, R1^T X R2> rises as B, R2 and R1 are found in turn, eac
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from pydantic import Field
 
 from hashbench.contract import Floats, TrainingData
@@ -62,11 +63,9 @@ def factors(number: int) -> list[tuple[int, int]]:
 
 def turned(x: Floats, left: Floats, right: Floats) -> tuple[Floats, Floats]:
     """R1 and R2 after one iteration, from ``x`` [n, d1, d2], ``left`` [d1, b1] and ``right`` [d2, b2]."""
-    from scipy.linalg import polar
-
     codes = signs(left.T @ (x @ right))
-    right = polar(np.tensordot(x, left @ codes, axes=((0, 1), (0, 1))))[0]
-    left = polar(np.tensordot(x @ right, codes, axes=((0, 2), (0, 2))))[0]
+    right = scipy.linalg.polar(np.tensordot(x, left @ codes, axes=((0, 1), (0, 1))))[0]
+    left = scipy.linalg.polar(np.tensordot(x @ right, codes, axes=((0, 2), (0, 2))))[0]
     return left, right
 
 

@@ -5,6 +5,7 @@ queries; the margin is d(query, irrelevant) - d(query, relevant), and the dual v
 """
 
 import numpy as np
+import scipy
 
 from hashbench.contract import Floats
 from hashbench.methods._column_generation import ColumnSettings, Rows, column_method
@@ -33,11 +34,11 @@ class TripletMaster:
 
     def add(self, differs: Bools) -> None:
         """Solves it again with a new bit, from the weights so far."""
-        from scipy.optimize import minimize
-
         self._differs.add(differs.ravel())
         start = np.append(self.weights, 0.0)
-        solved = minimize(self.value, start, jac=True, method="L-BFGS-B", bounds=[(0, None)] * len(start))
+        solved = scipy.optimize.minimize(
+            self.value, start, jac=True, method="L-BFGS-B", bounds=[(0, None)] * len(start)
+        )
         self.weights = solved.x
         self.pair_weights = self._losses()[0]
 

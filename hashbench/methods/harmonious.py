@@ -6,6 +6,7 @@ of bits become alike.
 """
 
 import numpy as np
+import scipy
 from pydantic import Field
 
 from hashbench.contract import Floats, TrainingData
@@ -23,8 +24,6 @@ class Settings(ShallowSettings):
 
 
 def _fit(settings: Settings, features: Floats, data: TrainingData) -> Linear:
-    from scipy.linalg import orthogonal_procrustes, polar
-
     require_nearest(settings.nearest, settings.n_anchors)
     anchors = clustered(features, settings.n_anchors, settings.kmeans_iterations, data.seed).cluster_centers_
     mean = features.mean(axis=0)
@@ -35,8 +34,8 @@ def _fit(settings: Settings, features: Floats, data: TrainingData) -> Linear:
     require_bits(settings.bits, rank, "directions along which the graph varies")
     axes = vectors[:, : -settings.bits - 1 : -1]
     projected = centred @ axes
-    target, _ = polar(np.random.default_rng(data.seed).standard_normal(projected.shape))
-    return Linear(mean, axes @ orthogonal_procrustes(projected, target)[0])
+    target, _ = scipy.linalg.polar(np.random.default_rng(data.seed).standard_normal(projected.shape))
+    return Linear(mean, axes @ scipy.linalg.orthogonal_procrustes(projected, target)[0])
 
 
 def graph_root(distances: Floats, nearest: int) -> Floats:

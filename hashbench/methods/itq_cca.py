@@ -7,6 +7,7 @@ and C_yy; it is scaled by its correlation r. Y of C classes gives at most C - 1 
 from typing import Literal
 
 import numpy as np
+import scipy
 from pydantic import Field
 
 from hashbench.contract import Floats, TrainingData
@@ -40,16 +41,16 @@ def rotated(centred: Floats, scaled: Floats, bits: int, iterations: int, seed: i
 
 def canonical(features: Floats, members: Floats, ridge: float) -> Floats:
     """The directions r w [d, rank] between ``features`` and ``members`` [n, classes], the largest correlation first."""
-    from scipy.linalg import cholesky, solve, solve_triangular
-
     d = features.shape[1]
     both = np.hstack([features - features.mean(axis=0), members - members.mean(axis=0)])
     covariance = both.T @ both / (len(both) - 1) + ridge * np.eye(both.shape[1])
-    lower = cholesky(covariance[:d, :d], lower=True)
-    shared = solve_triangular(lower, covariance[:d, d:], lower=True)  # L^-1 C_xy
-    squares, vectors = np.linalg.eigh(shared @ solve(covariance[d:, d:], shared.T, assume_a="pos"))
+    lower = scipy.linalg.cholesky(covariance[:d, :d], lower=True)
+    shared = scipy.linalg.solve_triangular(lower, covariance[:d, d:], lower=True)  # L^-1 C_xy
+    squares, vectors = np.linalg.eigh(shared @ scipy.linalg.solve(covariance[d:, d:], shared.T, assume_a="pos"))
     kept = np.flatnonzero(squares > RANK)[::-1][: members.shape[1]]
-    directions: Floats = solve_triangular(lower, vectors[:, kept], lower=True, trans=1) * np.sqrt(squares[kept])
+    directions: Floats = scipy.linalg.solve_triangular(lower, vectors[:, kept], lower=True, trans=1) * np.sqrt(
+        squares[kept]
+    )
     return directions
 
 

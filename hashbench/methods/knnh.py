@@ -8,6 +8,7 @@ of the examples of the class of j in sum_i. The hash functions are linear; the p
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 from pydantic import Field
 
@@ -33,8 +34,6 @@ class Settings(ShallowSettings):
 
 
 def _fit(settings: Settings, features: Floats, data: TrainingData) -> Linear:
-    from scipy.optimize import minimize
-
     labelled, members = labelled_examples("knnh", features, data, several=False)
     mean = labelled.mean(axis=0)
     scale = np.linalg.norm(labelled - mean, axis=1).mean()
@@ -56,7 +55,9 @@ def _fit(settings: Settings, features: Floats, data: TrainingData) -> Linear:
         return cost, np.concatenate([by_w.ravel(), by_z.ravel()])
 
     start = np.concatenate([first.ravel(), prototypes.ravel()])
-    best = minimize(value, start, jac=True, method="L-BFGS-B", options={"maxiter": settings.iterations}).x
+    best = scipy.optimize.minimize(
+        value, start, jac=True, method="L-BFGS-B", options={"maxiter": settings.iterations}
+    ).x
     return Linear(mean, best[: first.size].reshape(first.shape) / scale)
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 from pydantic import Field
 
@@ -68,8 +69,6 @@ def first_residual(target: Floats, bits: int) -> Residual:
 
 def fit_bits(settings: Settings, responses: Floats, residual: Residual) -> Iterator[Floats]:
     """The vector a [m] of each bit in turn, for K = ``responses`` [n, m]."""
-    from scipy.linalg import eigh
-
     # W [m, rank] with W^T K^T K W = I; directions in which K does not vary are left out
     variances, axes = np.linalg.eigh(responses.T @ responses)
     kept = variances > variances[-1] * len(variances) * np.finfo(np.float64).eps
@@ -84,7 +83,7 @@ def fit_bits(settings: Settings, responses: Floats, residual: Residual) -> Itera
         return float(code @ (residual @ code))
 
     for _ in range(settings.bits):
-        _, vectors = eigh(form, subset_by_index=[last, last])
+        _, vectors = scipy.linalg.eigh(form, subset_by_index=[last, last])
         start = whitening @ vectors[:, 0]
         start = start / np.sqrt(np.square(responses @ start).mean())  # K a has the mean square 1
         optimised = _maximise(settings, responses, residual, start)

@@ -9,6 +9,7 @@ the standardised features to U gives the bits.
 from typing import Literal
 
 import numpy as np
+import scipy
 from pydantic import Field
 
 from hashbench.contract import Floats, TrainingData
@@ -61,10 +62,8 @@ def first_factors(inputs: Floats, bits: int) -> Floats:
 
 def stepped(factors: Floats, relevant: Floats, sample: Ints, beta: float) -> Floats:
     """U [n, bits] with one step of all rows but the sampled ones; ``relevant`` [n, m] are 0 or 1 for m = ``sample``."""
-    from scipy.special import expit
-
     chosen = factors[sample]
-    gradient = (relevant - expit(factors @ chosen.T / 2)) @ chosen - factors / beta
+    gradient = (relevant - scipy.special.expit(factors @ chosen.T / 2)) @ chosen - factors / beta
     hessian = chosen.T @ chosen / 8 + np.eye(len(chosen.T)) / beta
     new: Floats = factors + np.linalg.solve(hessian, gradient.T).T
     new[sample] = chosen

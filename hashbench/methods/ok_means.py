@@ -5,6 +5,7 @@ and a scale of each bit that are learned too. A cell is found by the signs of R^
 """
 
 import numpy as np
+import scipy
 from pydantic import Field
 
 from hashbench.contract import Floats
@@ -32,13 +33,11 @@ def _project(settings: Settings, features: Floats, seed: int) -> tuple[Floats, F
 
 def quantised(x: Floats, rotation: Floats, iterations: int) -> tuple[Floats, Floats]:
     """The mean [b] and R [b, b] of ``x`` [n, b] after ``iterations``, each of three exact minimisations."""
-    from scipy.linalg import polar
-
     mean = np.zeros(x.shape[1])
     for _ in range(iterations):
         turned = (x - mean) @ rotation
         centres = signs(turned) * np.abs(turned).mean(axis=0)
-        rotation = polar((x - mean).T @ centres)[0]
+        rotation = scipy.linalg.polar((x - mean).T @ centres)[0]
         mean = (x - centres @ rotation.T).mean(axis=0)
     return mean, rotation
 

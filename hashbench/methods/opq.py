@@ -7,6 +7,7 @@ R is the orthogonal factor of X^T Y, and k-means goes on from the last centroids
 from typing import Literal
 
 import numpy as np
+import scipy
 from pydantic import Field
 
 from hashbench.contract import Floats
@@ -23,8 +24,6 @@ class Settings(ProductSettings):
 
 
 def _fit(settings: Settings, features: Floats, seed: int) -> tuple[Floats, Floats]:
-    from scipy.linalg import svd
-
     n_parts = settings.bits // 8
     n_features = features.shape[1]
     rotation = np.eye(n_features)
@@ -32,7 +31,7 @@ def _fit(settings: Settings, features: Floats, seed: int) -> tuple[Floats, Float
         rotation = random_rotation(n_features, seed)
     centroids, rebuilt = codebooks(features @ rotation, n_parts, settings.first_kmeans_iterations, seed)
     for _ in range(settings.iterations):
-        left, _, right = svd(features.T @ rebuilt, full_matrices=False)
+        left, _, right = scipy.linalg.svd(features.T @ rebuilt, full_matrices=False)
         rotation = left @ right
         turned = features @ rotation
         centroids, rebuilt = codebooks(turned, n_parts, settings.kmeans_iterations, seed, centroids)

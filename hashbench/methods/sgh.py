@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from itertools import chain
 
 import numpy as np
+import scipy
 from pydantic import Field
 
 from hashbench.contract import Floats, TrainingData
@@ -50,14 +51,12 @@ def seen(inputs: Floats, features: Floats) -> Floats:
 
 def sequential(inputs: Floats, residual: Floats, bits: int, turns: Iterable[int]) -> Floats:
     """W [m, bits]: each bit of ``turns`` takes the top eigenvector of the residual without its own part."""
-    from scipy.linalg import eigh
-
     w = np.zeros((inputs.shape[1], bits))
     seen_by = np.zeros((inputs.shape[1], bits))
     last = inputs.shape[1] - 1
     for bit in turns:
         residual = residual + np.outer(seen_by[:, bit], seen_by[:, bit])
-        w[:, bit] = eigh(residual, subset_by_index=[last, last])[1][:, 0]
+        w[:, bit] = scipy.linalg.eigh(residual, subset_by_index=[last, last])[1][:, 0]
         seen_by[:, bit] = inputs.T @ signs(inputs @ w[:, bit])
         residual = residual - np.outer(seen_by[:, bit], seen_by[:, bit])
     return w

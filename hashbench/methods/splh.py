@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 from pydantic import Field
 
@@ -35,10 +36,8 @@ class Pairs(NamedTuple):
 
     def quadratic_form(self, features: Floats) -> Floats:
         """X^T S X [d, d], of which the symmetric part."""
-        from scipy.sparse import csr_array
-
         n = len(features)
-        matrix = csr_array((self.labels, (self.rows, self.columns)), shape=(n, n))
+        matrix = scipy.sparse.csr_array((self.labels, (self.rows, self.columns)), shape=(n, n))
         form = features.T @ (matrix @ features)
         return (form + form.T) / 2
 
@@ -76,13 +75,11 @@ def _fit(settings: Settings, features: Floats, data: TrainingData) -> Linear:
 
 def fit_bits(settings: Settings, features: Floats, pairs: Pairs) -> Iterator[Floats]:
     """The projection w [d], of norm 1, of each bit in turn, for X = ``features`` [n, d]."""
-    from scipy.linalg import eigh
-
     last = features.shape[1] - 1
     scatter = features.T @ features  # R^T R
     for _ in range(settings.bits):
         adjusted = pairs.quadratic_form(features) + settings.eta * scatter
-        _, vectors = eigh(adjusted, subset_by_index=[last, last])
+        _, vectors = scipy.linalg.eigh(adjusted, subset_by_index=[last, last])
         direction = vectors[:, 0]
         projected = features @ direction
         pairs = pairs.corrected(projected / np.sqrt(np.square(projected).mean()), settings.alpha)

@@ -9,6 +9,7 @@ the graph, so at least once for each class: the seed of the run draws the basis,
 from typing import Literal
 
 import numpy as np
+import scipy
 from pydantic import Field
 
 from hashbench.contract import Floats, TrainingData
@@ -49,9 +50,7 @@ def neighbour_graph(features: Floats, relevant: Bools, n_neighbours: int) -> Flo
 
 def eigenmap(graph: Floats, bits: int, random: np.random.Generator) -> Floats:
     """The vectors v [n, bits], drawn by ``random``; an example without a neighbour is a component of its own."""
-    from scipy.sparse.csgraph import connected_components
-
-    n_parts, part = connected_components(graph, directed=False)
+    n_parts, part = scipy.sparse.csgraph.connected_components(graph, directed=False)
     degree = graph.sum(axis=1)
     root = np.sqrt(np.where(degree > 0, degree, 1))  # D^(1/2) v are orthonormal
     size = np.sqrt(np.bincount(part, root**2))
@@ -77,8 +76,6 @@ def eigenmap(graph: Floats, bits: int, random: np.random.Generator) -> Floats:
 
 def _inside(graph: Floats, root: Floats, ids: Ints, most: int) -> list[tuple[float, Ints, Floats]]:
     """The largest ``most`` values 1 - lambda of the component ``ids``, with ``ids`` and v; without the constant v."""
-    from scipy.linalg import eigh
-
     n = len(ids)
     if min(most, n - 1) == 0:
         return []
@@ -86,7 +83,9 @@ def _inside(graph: Floats, root: Floats, ids: Ints, most: int) -> list[tuple[flo
     constant = root / np.linalg.norm(root)
     normalised = graph[np.ix_(ids, ids)] / np.outer(root, root)
     # the constant's eigenvalue, 1, becomes -2, less than any other one
-    values, vectors = eigh(normalised - 3 * np.outer(constant, constant), subset_by_index=[max(1, n - most), n - 1])
+    values, vectors = scipy.linalg.eigh(
+        normalised - 3 * np.outer(constant, constant), subset_by_index=[max(1, n - most), n - 1]
+    )
     return [(float(value), ids, vector / root) for value, vector in zip(values, vectors.T, strict=True)]
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Literal, NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 from pydantic import Field
 
@@ -91,12 +92,10 @@ class StructuredMaster:
         self._idle = np.append(self._idle, 0)
 
     def _solve(self) -> None:
-        from scipy.optimize import linprog
-
         n_cuts, bits = self._matrix.shape
         cost = np.append(np.ones(bits), self._settings.C)
         cuts = -np.column_stack([self._matrix, np.ones(n_cuts)])
-        solved = linprog(cost, A_ub=cuts, b_ub=-self._losses, method="highs")
+        solved = scipy.optimize.linprog(cost, A_ub=cuts, b_ub=-self._losses, method="highs")
         if solved.status != 0:
             raise TrainingFailed(f"the linear programme of the weights of {bits} bits: {solved.message}")
         self._solution = np.maximum(solved.x[:-1], 0)

@@ -8,6 +8,7 @@ from functools import cache
 from typing import ClassVar, Literal
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 
 from hashbench.contract import Arrays, Floats, TrainingData
@@ -64,16 +65,14 @@ class TurboQuant(DimensionQuantiser):
 @cache
 def normal_levels(bits: int) -> tuple[float, ...]:
     """The 2^bits levels with the least mean squared error for a standard normal value (Lloyd 1957, Max 1960)."""
-    from scipy.special import ndtr, ndtri
-
     n_positive = 1 << (bits - 1)
     # of many levels the best have the density of a normal value with the variance 3 (Panter, Dite 1951)
-    levels = np.sqrt(3) * ndtri(0.5 + (np.arange(n_positive) + 0.5) / (2 * n_positive))
+    levels = np.sqrt(3) * scipy.special.ndtri(0.5 + (np.arange(n_positive) + 0.5) / (2 * n_positive))
     for _ in range(20_000):
         bounds = np.concatenate([[0.0], (levels[1:] + levels[:-1]) / 2, [np.inf]])
         density = np.exp(-(bounds**2) / 2) / np.sqrt(2 * np.pi)
         before = levels
-        levels = -np.diff(density) / -np.diff(ndtr(-bounds))
+        levels = -np.diff(density) / -np.diff(scipy.special.ndtr(-bounds))
         if np.abs(levels - before).max() < 1e-9:
             break
     return (*-levels[::-1], *levels)

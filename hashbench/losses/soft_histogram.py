@@ -4,13 +4,9 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 from torch.nn.functional import pad
-
-from hashbench.foundation.errors import HashbenchError
-from hashbench.losses import _soft_histogram_numba as kernels
 
 # If a group of tied items has less mass than this, a quotient 0 / 0 is replaced by its limit.
 SMALL_GROUP = 1e-6
@@ -53,8 +49,6 @@ def soft_histogram(
     """
     if n_bins is None:
         n_bins = n_bits
-    if n_bins < 1 or not delta >= 1:
-        raise HashbenchError(f"soft histogram: {n_bins} bins of half-width {delta}; both must be at least 1")
     counts: Tensor = _Scatter.apply(distance, level, _Bins(n_levels, n_bits, n_bins, float(delta)))
     return counts.double()
 
@@ -119,18 +113,17 @@ class _Bins:
     def slope(self, k: int) -> float:  # positive for bins right of the centre
         return (1 if k >= self.reach else -1) / self.delta**2
 
-    def numbers(self, like: Tensor) -> tuple[Any, Any]:
-        weights = torch.tensor([[self.slope(k), self.height(k)] for k in range(2 * self.reach)], dtype=like.dtype)
-        constants = [self.n_bins / self.n_bits, 0, 1, self.n_bins - 1, 0.5, self.farthest]
-        return weights.numpy(), torch.tensor(constants, dtype=like.dtype).numpy()
-
 
 class _Scatter(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, distance: Tensor, level: Tensor, bins: _Bins) -> Tensor:
         counts = bins.with_margins(len(distance), distance)
-        scatter = _scatter_numba if distance.device.type == "cpu" else _scatter_torch
-        ctx.save_for_backward(*scatter(distance, level, bins, counts))
+        place, fraction = bins.locate(distance, level)
+        fraction.clamp_(0, 1)
+        for k in range(2 * bins.reach):
+            bins.under(counts, k).scatter_add_(1, place, bins.weight(fraction, k))
+        # the inputs alone: on a GPU memory is scarcer than the time to compute the indices again
+        ctx.save_for_backward(distance, level)
         ctx.bins = bins
         return bins.kept(counts)
 
@@ -138,56 +131,16 @@ class _Scatter(torch.autograd.Function):
     @torch.autograd.function.once_differentiable
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         bins = ctx.bins
-        of_counts = ctx.bins.with_margins(len(gradients[0]), gradients[0])
+        of_counts = bins.with_margins(len(gradients[0]), gradients[0])
         bins.kept(of_counts).copy_(gradients[0])
         of_position = torch.zeros_like(bins.under(of_counts, 0))
         for k in range(2 * bins.reach):
             if k not in bins.ends:
                 of_position.add_(bins.under(of_counts, k) * bins.slope(k))  # not fused: rounded alike everywhere
-        gather = _gather_numba if of_counts.device.type == "cpu" else _gather_torch
-        return gather(ctx.saved_tensors, bins, of_counts, of_position), None, None
-
-
-def _scatter_torch(distance: Tensor, level: Tensor, bins: _Bins, counts: Tensor) -> tuple[Tensor, ...]:
-    # for a GPU: it keeps its inputs only, because memory is scarcer there than the time to compute the indices again
-    place, fraction = bins.locate(distance, level)
-    fraction.clamp_(0, 1)
-    for k in range(2 * bins.reach):
-        bins.under(counts, k).scatter_add_(1, place, bins.weight(fraction, k))
-    return distance, level
-
-
-def _gather_torch(kept: tuple[Tensor, ...], bins: _Bins, of_counts: Tensor, of_position: Tensor) -> Tensor:
-    place, fraction = bins.locate(*kept)
-    gathered = of_position.gather(1, place)
-    for k in bins.ends:
-        reached = bins.weight(fraction, k) > 0
-        gathered += reached * (bins.slope(k) * bins.under(of_counts, k).gather(1, place))
-    outside = fraction.sub_(0.5).abs_() > bins.farthest
-    return gathered.masked_fill_(outside, 0).mul_(bins.n_bins / bins.n_bits)
-
-
-def _scatter_numba(distance: Tensor, level: Tensor, bins: _Bins, counts: Tensor) -> tuple[Tensor, ...]:
-    place = torch.empty_like(distance, dtype=torch.int32, memory_format=torch.contiguous_format)
-    rows = _array(distance), _array(level), np.arange(len(distance)), _array(counts.flatten(1)), place.numpy()
-    kernels.in_threads(kernels.scatter, rows, bins.n_levels + 1, *bins.numbers(distance))
-    if bins.ends:
-        return place, distance
-    return (place,)
-
-
-def _gather_numba(kept: tuple[Tensor, ...], bins: _Bins, of_counts: Tensor, of_position: Tensor) -> Tensor:
-    place, *distances = kept
-    of_distance = torch.empty_like(place, dtype=of_counts.dtype)
-    (weights, numbers) = bins.numbers(of_counts)
-    rows = of_distance.numpy(), place.numpy(), _array(of_position)
-    if bins.ends:
-        more = _array(distances[0]), _array(of_counts.flatten(1))
-        kernels.in_threads(kernels.gather_ends, (*rows, *more), bins.n_levels + 1, weights, numbers)
-    else:
-        kernels.in_threads(kernels.gather, rows, numbers)
-    return of_distance
-
-
-def _array(values: Tensor) -> Any:
-    return values.detach().contiguous().numpy()
+        place, fraction = bins.locate(*ctx.saved_tensors)
+        gathered = of_position.gather(1, place)
+        for k in bins.ends:
+            reached = bins.weight(fraction, k) > 0
+            gathered += reached * (bins.slope(k) * bins.under(of_counts, k).gather(1, place))
+        is_outside = fraction.sub_(0.5).abs_() > bins.farthest
+        return gathered.masked_fill_(is_outside, 0).mul_(bins.n_bins / bins.n_bits), None, None

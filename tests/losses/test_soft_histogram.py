@@ -6,8 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from hashbench.foundation.errors import HashbenchError
-from hashbench.losses import soft_histogram as module
 from hashbench.losses.soft_histogram import relaxed_distance, soft_histogram
 
 
@@ -126,37 +124,3 @@ def test_not_a_number_stays_visible() -> None:
     counts = soft_histogram(distance, torch.zeros(2, 2, dtype=torch.long), n_levels=1, n_bits=2)
     assert counts[0].isnan().any()
     assert not counts[1].isnan().any()
-
-
-@pytest.mark.parametrize(("n_bins", "delta"), [(0, 1.0), (4, 0.5), (4, float("nan"))])
-def test_impossible_bins_are_refused(n_bins: int, delta: float) -> None:
-    with pytest.raises(HashbenchError, match="at least 1"):
-        soft_histogram(
-            torch.zeros(2, 2), torch.zeros(2, 2, dtype=torch.long), n_levels=1, n_bits=4, n_bins=n_bins, delta=delta
-        )
-
-
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-@pytest.mark.parametrize("delta", [1.0, 1.5, 2.0, 3.0])
-@pytest.mark.parametrize("n_examples", [1, 30, 300])  # 300: more than one thread
-def test_the_kernels_give_the_torch_form_bit_for_bit(
-    n_examples: int, delta: float, dtype: torch.dtype, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # private names: on a CPU only the kernels run, with threads for lists of thousands only, and the torch form never
-    monkeypatch.setattr("hashbench.losses._soft_histogram_numba._WORTH_A_THREAD", 1 << 15)
-    relaxed, level = batch(n_examples, 24, 3)
-    distance = (relaxed_distance(relaxed) * 1.1 - 1).to(dtype)  # some outside, at both ends
-    distance[0, -1] = torch.nan
-    level.fill_diagonal_(2)
-
-    def run() -> tuple[Tensor, Tensor]:
-        leaf = distance.clone().requires_grad_()
-        counts = soft_histogram(leaf, level, n_levels=3, n_bits=24, n_bins=17, delta=delta)
-        counts.nan_to_num().square().sum().backward()
-        assert leaf.grad is not None
-        return counts.detach(), leaf.grad
-
-    kernels = run()
-    monkeypatch.setattr(module, "_scatter_numba", module._scatter_torch)
-    monkeypatch.setattr(module, "_gather_numba", module._gather_torch)
-    torch.testing.assert_close(kernels, run(), rtol=0, atol=0, equal_nan=True)

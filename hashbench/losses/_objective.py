@@ -5,6 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 import torch
+from numpy.typing import ArrayLike
 from torch import Tensor, nn
 
 from hashbench.contract import TrainingData
@@ -42,10 +43,9 @@ class LabelSupervision(Supervision):
 
     labels: Tensor
 
-    def __init__(self, labels: Tensor) -> None:
+    def __init__(self, labels: ArrayLike) -> None:
         super().__init__()
-        if len(labels) < 2:
-            raise HashbenchError(f"{len(labels)} training example: a ranking needs a query and something to rank")
+        labels = torch.as_tensor(labels)
         if labels.ndim == 1:
             classes = labels[labels >= 0]
         else:
@@ -117,7 +117,7 @@ def supervision_of(data: TrainingData) -> Supervision:
     """The supervision of training data: from distances if the protocol defines relevance by them, else from labels."""
     if data.relevance is not None:
         return DistanceSupervision(data.relevance)
-    return LabelSupervision(torch.from_numpy(data.labels))
+    return LabelSupervision(data.labels)
 
 
 def label_levels(labels: Tensor, others: Tensor | None = None) -> Tensor:

@@ -1,6 +1,7 @@
 """The objective of a classifier: cross-entropy with label smoothing (Szegedy et al. 2016, section 7)."""
 
 import torch
+from numpy.typing import ArrayLike
 from torch import Tensor
 from torch.nn import functional
 
@@ -17,8 +18,9 @@ class CrossEntropy(RowObjective):
 
     labels: Tensor
 
-    def __init__(self, labels: Tensor, classes: int, smoothing: float) -> None:
+    def __init__(self, labels: ArrayLike, classes: int, smoothing: float) -> None:
         super().__init__()
+        labels = torch.as_tensor(labels)
         if labels.ndim != 1:
             raise HashbenchError("a classifier needs one class for each training example; these have several labels")
         if len(labels) and not 0 <= int(labels.min()) <= int(labels.max()) < classes:

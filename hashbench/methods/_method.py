@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from hashbench import losses
 from hashbench.contract import BitSettings, CodeSettings, Hasher, SavedHasher, TrainingData, TrainingFailed
 from hashbench.foundation.config import Setting, derive_seed
 from hashbench.foundation.errors import HashbenchError
@@ -23,7 +24,7 @@ else:  # they are types of torch, which a method's file does not import before i
     ClassSupervision = Objective = RowObjective = Supervision = Any
 
 __all__ = ["METHODS", "Base", "ClassSupervision", "DeepSettings", "Method", "Objective", "RowObjective", "Supervision"]
-__all__ += ["class_method", "deep_method", "item_method", "load", "require_torch", "require_usable"]
+__all__ += ["class_method", "deep_method", "item_method", "load", "require_torch", "require_usable", "trained"]
 
 
 @dataclass(frozen=True)
@@ -90,10 +91,8 @@ def deep_method(
     """
 
     def of_relevance(chosen: Any, data: TrainingData) -> RowObjective:
-        from hashbench.losses import as_row_objective, supervision_of
-
-        supervision = supervision_of(data)
-        return as_row_objective(objective(chosen, supervision), supervision)
+        supervision = losses.supervision_of(data)
+        return losses.as_row_objective(objective(chosen, supervision), supervision)
 
     return _trained(module, settings, of_relevance, identity, needs, finish)
 
@@ -111,13 +110,9 @@ def class_method(
     """
 
     def of_classes(chosen: Any, data: TrainingData) -> RowObjective:
-        import torch
-
-        from hashbench.losses import ClassSupervision, LabelSupervision
-
-        labels = torch.from_numpy(data.labels)
-        LabelSupervision(labels)  # without two relevant examples a ranking cannot be learned from classes either
-        return objective(chosen, ClassSupervision(labels, derive_seed(data.given_seed, "classes")))
+        # without two relevant examples a ranking cannot be learned from classes either
+        labels = losses.LabelSupervision(data.labels).labels
+        return objective(chosen, losses.ClassSupervision(labels, derive_seed(data.given_seed, "classes")))
 
     return _trained(module, settings, of_classes, identity, "labels", finish)
 
@@ -146,12 +141,8 @@ def _trained(
     method = module.rpartition(".")[2]
 
     def fit(chosen: Any, data: TrainingData) -> Hasher:
-        require_torch()
-        from hashbench.training.loop import train
-
         require_usable(data.items)
-        minimised = objective(chosen, data)
-        hasher = train(chosen, minimised, data, method)
+        hasher, minimised = trained(chosen, objective, data, method)
         if finish:
             return finish(chosen, hasher, minimised, data)
         return hasher
@@ -179,6 +170,17 @@ def _trained(
         supervision=supervision,
         base=Base(method, head),
     )
+
+
+def trained(
+    settings: TrainingSettings, objective: Callable[[Any, TrainingData], RowObjective], data: TrainingData, method: str
+) -> tuple["DeepHasher", RowObjective]:
+    """The network that minimises ``objective(settings, data)``, and that objective."""
+    require_torch()
+    from hashbench.training.loop import train
+
+    minimised = objective(settings, data)
+    return train(settings, minimised, data, method), minimised
 
 
 def require_usable(features: NDArray[Any]) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from hashbench import losses
 from hashbench.codes import Codes, binarize, pack
 from hashbench.contract import BinaryHasher, BinaryOutput, DamagedHasher, Hasher, SavedHasher, SearchItems, TrainingData
 from hashbench.foundation.errors import retold
@@ -71,9 +72,7 @@ class LearntHasher(BinaryHasher):
 
 
 def _objective(settings: Settings, supervision: Supervision) -> Objective:
-    from hashbench.losses import adsh
-
-    return adsh.Objective(supervision, settings.bits, gamma=settings.gamma, every=settings.solve_every)
+    return losses.adsh.Objective(supervision, settings.bits, gamma=settings.gamma, every=settings.solve_every)
 
 
 def _with_codes(settings: Settings, network: DeepHasher, objective: Any, data: TrainingData) -> Hasher:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from pydantic import Field
 
+from hashbench import losses
 from hashbench.contract import TrainingData
 from hashbench.methods._method import ClassSupervision, RowObjective, class_method
 from hashbench.training.settings import RawSettings
@@ -21,9 +22,7 @@ class Settings(RawSettings):
 
 
 def _objective(settings: Settings, classes: ClassSupervision) -> RowObjective:
-    from hashbench.losses import bihalf
-
-    return bihalf.Objective(classes, settings.bits, gamma=settings.gamma)
+    return losses.bihalf.Objective(classes, settings.bits, gamma=settings.gamma)
 
 
 def halved(settings: Settings, hasher: "DeepHasher", objective: RowObjective, data: TrainingData) -> "DeepHasher":  # noqa: ARG001

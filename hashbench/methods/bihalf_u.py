@@ -1,14 +1,13 @@
 """BiHalf: codes that halve the batch, as near to each other as their items (Li, van Gemert 2021)."""
 
+from hashbench import losses
 from hashbench.contract import TrainingData
 from hashbench.methods._method import RowObjective, item_method
 from hashbench.methods.bihalf import Settings, halved
 
 
 def _objective(settings: Settings, data: TrainingData) -> RowObjective:  # noqa: ARG001
-    from hashbench.losses import bihalf_u
-
-    return bihalf_u.Objective(gamma=settings.gamma)
+    return losses.bihalf_u.Objective(gamma=settings.gamma)
 
 
 METHOD = item_method(__name__, Settings, _objective, finish=halved)

@@ -1,13 +1,12 @@
 """CE: cross-entropy of a linear classifier on the hash layer, a baseline without quantisation."""
 
+from hashbench import losses
 from hashbench.methods._method import ClassSupervision, RowObjective, class_method
 from hashbench.training.settings import DeepSettings
 
 
 def _objective(settings: DeepSettings, classes: ClassSupervision) -> RowObjective:
-    from hashbench.losses import ce
-
-    return ce.Objective(classes, settings.bits)
+    return losses.ce.Objective(classes, settings.bits)
 
 
 METHOD = class_method(__name__, DeepSettings, _objective)

@@ -4,6 +4,7 @@ from typing import Self
 
 from pydantic import Field, model_validator
 
+from hashbench import losses
 from hashbench.contract import TrainingData
 from hashbench.methods._method import RowObjective, item_method
 from hashbench.training.settings import RawSettings
@@ -25,9 +26,7 @@ class Settings(RawSettings):
 
 
 def _objective(settings: Settings, data: TrainingData) -> RowObjective:  # noqa: ARG001
-    from hashbench.losses import cibhash
-
-    return cibhash.Objective(temperature=settings.temperature, beta=settings.beta)
+    return losses.cibhash.Objective(temperature=settings.temperature, beta=settings.beta)
 
 
 METHOD = item_method(__name__, Settings, _objective)

@@ -2,8 +2,9 @@
 
 from pydantic import Field
 
+from hashbench import losses
 from hashbench.contract import Hasher, SavedHasher, TrainingData
-from hashbench.methods._method import Method, load, require_torch
+from hashbench.methods._method import Method, RowObjective, load, trained
 from hashbench.training.classifier import Classifier, require_layers
 from hashbench.training.settings import TrainingSettings
 
@@ -25,16 +26,14 @@ class Settings(TrainingSettings):
         return f"{self.classes}c"
 
 
-def _fit(settings: Settings, data: TrainingData) -> Hasher:
-    require_torch()
-    import torch
-
-    from hashbench.losses.cross_entropy import CrossEntropy
-    from hashbench.training.loop import train
-
+def _objective(settings: Settings, data: TrainingData) -> RowObjective:
     require_layers(settings, data.items.shape[1:])
-    objective = CrossEntropy(torch.from_numpy(data.labels), settings.classes, settings.smoothing)
-    return Classifier(train(settings, objective, data, "classifier"))
+    return losses.cross_entropy.CrossEntropy(data.labels, settings.classes, settings.smoothing)
+
+
+def _fit(settings: Settings, data: TrainingData) -> Hasher:
+    network, _ = trained(settings, _objective, data, "classifier")
+    return Classifier(network)
 
 
 def _load(settings: Settings, stored: SavedHasher) -> Hasher:

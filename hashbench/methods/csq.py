@@ -2,6 +2,7 @@
 
 from pydantic import Field
 
+from hashbench import losses
 from hashbench.methods._method import ClassSupervision, RowObjective, class_method
 from hashbench.training.settings import CentreSettings, RawSettings
 
@@ -13,10 +14,8 @@ class Settings(CentreSettings, RawSettings):
 
 
 def _objective(settings: Settings, classes: ClassSupervision) -> RowObjective:
-    from hashbench.losses import csq, fixed_centres
-
-    centres = fixed_centres(settings.centres, classes, settings.bits)
-    return csq.Objective(classes, centres, quantisation=settings.quantisation)
+    centres = losses.fixed_centres(settings.centres, classes, settings.bits)
+    return losses.csq.Objective(classes, centres, quantisation=settings.quantisation)
 
 
 METHOD = class_method(__name__, Settings, _objective)

@@ -5,6 +5,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from hashbench import losses
 from hashbench.methods._method import Objective, Supervision, deep_method
 from hashbench.training.settings import DeepSettings
 
@@ -21,10 +22,8 @@ class Settings(DeepSettings):
 
 
 def _objective(settings: Settings, supervision: Supervision) -> Objective:  # noqa: ARG001
-    from hashbench.losses import dbdh
-
     return partial(
-        dbdh.loss,
+        losses.dbdh.loss,
         binary=settings.codes == "binary",
         clip=settings.clip,
         scale=settings.similarity_scale,

@@ -5,6 +5,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from hashbench import losses
 from hashbench.methods._method import Objective, Supervision, deep_method
 from hashbench.training.settings import PairWeightSettings
 
@@ -22,10 +23,8 @@ class Settings(PairWeightSettings):
 
 
 def _objective(settings: Settings, supervision: Supervision) -> Objective:  # noqa: ARG001
-    from hashbench.losses import dch
-
     return partial(
-        dch.loss,
+        losses.dch.loss,
         distance=settings.distance,
         gamma=settings.gamma,
         weighting=settings.weighting,

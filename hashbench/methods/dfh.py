@@ -4,6 +4,7 @@ from functools import partial
 
 from pydantic import Field
 
+from hashbench import losses
 from hashbench.methods import dpsh
 from hashbench.methods._method import Objective, Supervision, deep_method
 from hashbench.training.settings import DeepSettings
@@ -20,16 +21,14 @@ class Settings(DeepSettings):
 
 
 def _objective(settings: Settings, supervision: Supervision) -> Objective:
-    from hashbench.losses import LabelSupervision, as_row_objective, dfh
-
-    assert isinstance(supervision, LabelSupervision)  # a distance has no classes
+    assert isinstance(supervision, losses.LabelSupervision)  # a distance has no classes
     if settings.pairing == "memory":
-        pairs: Objective = dfh.MemoryLikelihood(supervision, settings.bits, margin=settings.margin)
+        pairs: Objective = losses.dfh.MemoryLikelihood(supervision, settings.bits, margin=settings.margin)
     else:
-        pairs = partial(dfh.loss, margin=settings.margin)
-    likelihood = as_row_objective(pairs, supervision)
+        pairs = partial(losses.dfh.loss, margin=settings.margin)
+    likelihood = losses.as_row_objective(pairs, supervision)
     labels = supervision.labels
-    return dfh.Objective(likelihood, labels, settings.bits, mu=settings.mu, vul=settings.vul, eta=settings.eta)
+    return losses.dfh.Objective(likelihood, labels, settings.bits, mu=settings.mu, vul=settings.vul, eta=settings.eta)
 
 
 METHOD = deep_method(__name__, Settings, _objective, needs="labels")

@@ -5,6 +5,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from hashbench import losses
 from hashbench.methods._method import Objective, Supervision, deep_method
 from hashbench.training.settings import PairWeightSettings
 
@@ -19,10 +20,8 @@ class Settings(PairWeightSettings):
 
 
 def _objective(settings: Settings, supervision: Supervision) -> Objective:  # noqa: ARG001
-    from hashbench.losses import dhn
-
     return partial(
-        dhn.loss,
+        losses.dhn.loss,
         similarity=settings.similarity,
         scale=settings.similarity_scale,
         weighting=settings.weighting,

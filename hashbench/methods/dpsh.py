@@ -5,6 +5,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from hashbench import losses
 from hashbench.methods._method import Objective, Supervision, deep_method
 from hashbench.training.settings import DeepSettings
 
@@ -20,11 +21,9 @@ class Settings(DeepSettings):
 
 def likelihood(pairing: Pairing, supervision: Supervision, bits: int, eta: float) -> Objective:
     """The objective, whose quantisation has the weight ``eta``."""
-    from hashbench.losses import dpsh
-
     if pairing == "memory":
-        return dpsh.MemoryObjective(supervision, bits, eta=eta)
-    return partial(dpsh.loss, eta=eta)
+        return losses.dpsh.MemoryObjective(supervision, bits, eta=eta)
+    return partial(losses.dpsh.loss, eta=eta)
 
 
 def _objective(settings: Settings, supervision: Supervision) -> Objective:

@@ -4,6 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from hashbench import losses
 from hashbench.methods import dpsh
 from hashbench.methods._method import ClassSupervision, RowObjective, class_method
 from hashbench.training.settings import RawSettings
@@ -20,11 +21,11 @@ class Settings(RawSettings):
 
 
 def _objective(settings: Settings, classes: ClassSupervision) -> RowObjective:
-    from hashbench.losses import LabelSupervision, as_row_objective, dsdh
-
-    supervision = LabelSupervision(classes.labels)
-    likelihood = as_row_objective(dpsh.likelihood(settings.pairing, supervision, settings.bits, 0.0), supervision)
-    return dsdh.Objective(
+    supervision = losses.LabelSupervision(classes.labels)
+    likelihood = losses.as_row_objective(
+        dpsh.likelihood(settings.pairing, supervision, settings.bits, 0.0), supervision
+    )
+    return losses.dsdh.Objective(
         likelihood,
         classes,
         eta=settings.eta,

@@ -7,6 +7,7 @@ from functools import partial
 
 from pydantic import Field
 
+from hashbench import losses
 from hashbench.methods._method import Objective, Supervision, deep_method
 from hashbench.training.settings import DeepSettings
 
@@ -19,9 +20,7 @@ class Settings(DeepSettings):
 
 
 def _objective(settings: Settings, supervision: Supervision) -> Objective:  # noqa: ARG001
-    from hashbench.losses import dsh
-
-    return partial(dsh.loss, margin=settings.margin_per_bit * settings.bits, alpha=settings.alpha)
+    return partial(losses.dsh.loss, margin=settings.margin_per_bit * settings.bits, alpha=settings.alpha)
 
 
 METHOD = deep_method(__name__, Settings, _objective)

@@ -5,6 +5,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from hashbench import losses
 from hashbench.methods._method import Objective, Supervision, deep_method
 from hashbench.training.settings import DeepSettings
 
@@ -18,14 +19,12 @@ class Settings(DeepSettings):
 
 
 def _objective(settings: Settings, supervision: Supervision) -> Objective:
-    from hashbench.losses import dtsh
-
     margin = settings.margin_per_bit * settings.bits
     if settings.pairing == "memory":
         size = settings.batch_size
-        return dtsh.MemoryObjective(supervision, settings.bits, margin=margin, eta=settings.eta, batch_size=size)
-    dtsh.check_classes(supervision)
-    return partial(dtsh.loss, margin=margin, eta=settings.eta)
+        return losses.dtsh.MemoryObjective(supervision, settings.bits, margin=margin, eta=settings.eta, batch_size=size)
+    losses.dtsh.check_classes(supervision)
+    return partial(losses.dtsh.loss, margin=margin, eta=settings.eta)
 
 
 METHOD = deep_method(__name__, Settings, _objective)

@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 from hashbench.contract import CodeSettings, Hasher, SavedHasher, TrainingData
 from hashbench.foundation.config import Setting
 from hashbench.foundation.errors import HashbenchError
-from hashbench.methods._method import Base, Method, load, require_torch
+from hashbench.methods._method import Base, Method, RowObjective, load, trained
 from hashbench.sparse.codes import MAX_D
 from hashbench.sparse.hasher import ExhaustiveSearch
 from hashbench.training.settings import TrainingSettings
@@ -36,15 +36,15 @@ class Settings(TrainingSettings):
         return f"{self.d}d"
 
 
-def _fit(settings: Settings, data: TrainingData) -> ExhaustiveSearch:
-    require_torch()
-    import torch
-
+def _objective(settings: Settings, data: TrainingData) -> RowObjective:
     from hashbench.sparse.objectives import MetricObjective
-    from hashbench.training.loop import train
 
-    objective = MetricObjective(torch.from_numpy(data.labels), settings.base, margin=settings.margin, l2=settings.l2)
-    return ExhaustiveSearch(train(settings, objective, data, "exhaustive_search"))
+    return MetricObjective(data.labels, settings.base, margin=settings.margin, l2=settings.l2)
+
+
+def _fit(settings: Settings, data: TrainingData) -> ExhaustiveSearch:
+    network, _ = trained(settings, _objective, data, "exhaustive_search")
+    return ExhaustiveSearch(network)
 
 
 def _load(settings: Settings, stored: SavedHasher) -> ExhaustiveSearch:

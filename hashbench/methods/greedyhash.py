@@ -2,6 +2,7 @@
 
 from pydantic import Field
 
+from hashbench import losses
 from hashbench.methods._method import ClassSupervision, RowObjective, class_method
 from hashbench.training.settings import RawSettings
 
@@ -13,9 +14,7 @@ class Settings(RawSettings):
 
 
 def _objective(settings: Settings, classes: ClassSupervision) -> RowObjective:
-    from hashbench.losses import greedyhash
-
-    return greedyhash.Objective(classes, settings.bits, alpha=settings.alpha)
+    return losses.greedyhash.Objective(classes, settings.bits, alpha=settings.alpha)
 
 
 METHOD = class_method(__name__, Settings, _objective)

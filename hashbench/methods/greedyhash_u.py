@@ -1,14 +1,13 @@
 """GreedyHash without labels: signs as near to each other as their items (Su, Zhang, Han, Tian 2018)."""
 
+from hashbench import losses
 from hashbench.contract import TrainingData
 from hashbench.methods._method import RowObjective, item_method
 from hashbench.methods.greedyhash import Settings
 
 
 def _objective(settings: Settings, data: TrainingData) -> RowObjective:  # noqa: ARG001
-    from hashbench.losses import greedyhash_u
-
-    return greedyhash_u.Objective(alpha=settings.alpha)
+    return losses.greedyhash_u.Objective(alpha=settings.alpha)
 
 
 METHOD = item_method(__name__, Settings, _objective)

@@ -5,6 +5,7 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
+from hashbench import losses
 from hashbench.foundation.errors import HashbenchError
 from hashbench.methods._method import Objective, Supervision, deep_method
 from hashbench.training.settings import DeepSettings
@@ -29,14 +30,12 @@ class Settings(DeepSettings):
 
 def objective(settings: Settings, supervision: Supervision) -> Objective:
     """The batch loss of these settings; HashbenchError if they need labels and ``supervision`` has none."""
-    from hashbench.losses import LabelSupervision, hashnet
-
-    if settings.continuous_similarity and not isinstance(supervision, LabelSupervision):
+    if settings.continuous_similarity and not isinstance(supervision, losses.LabelSupervision):
         raise HashbenchError(
             "hashnet weighs pairs by the labels they share, and what is near has none: continuous_similarity = false"
         )
     return partial(
-        hashnet.loss,
+        losses.hashnet.loss,
         scale=settings.similarity_scale / settings.bits,
         clip=settings.linear_above,
         weight_similar=settings.class_num,

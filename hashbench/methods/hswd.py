@@ -2,6 +2,7 @@
 
 from pydantic import Field
 
+from hashbench import losses
 from hashbench.methods import hashnet
 from hashbench.methods._method import Objective, Supervision, deep_method
 
@@ -17,10 +18,8 @@ class Settings(hashnet.Settings):
 
 
 def _objective(settings: Settings, supervision: Supervision) -> Objective:
-    from hashbench.losses import as_row_objective, hswd
-
-    base = as_row_objective(hashnet.objective(settings, supervision), supervision)
-    return hswd.WithTransport(base, alpha=settings.alpha, squash=settings.relaxation == "identity")
+    base = losses.as_row_objective(hashnet.objective(settings, supervision), supervision)
+    return losses.hswd.WithTransport(base, alpha=settings.alpha, squash=settings.relaxation == "identity")
 
 
 METHOD = deep_method(__name__, Settings, _objective)

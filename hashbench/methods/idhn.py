@@ -4,6 +4,7 @@ from functools import partial
 
 from pydantic import Field
 
+from hashbench import losses
 from hashbench.methods._method import Objective, Supervision, deep_method
 from hashbench.training.settings import DeepSettings
 
@@ -17,9 +18,7 @@ class Settings(DeepSettings):
 
 
 def _objective(settings: Settings, supervision: Supervision) -> Objective:  # noqa: ARG001
-    from hashbench.losses import idhn
-
-    return partial(idhn.loss, scale=settings.similarity_scale, gamma=settings.gamma, eta=settings.eta)
+    return partial(losses.idhn.loss, scale=settings.similarity_scale, gamma=settings.gamma, eta=settings.eta)
 
 
 METHOD = deep_method(__name__, Settings, _objective, needs="labels")

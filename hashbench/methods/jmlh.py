@@ -4,6 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from hashbench import losses
 from hashbench.methods._method import ClassSupervision, RowObjective, class_method
 from hashbench.training.settings import RawSettings
 
@@ -16,9 +17,7 @@ class Settings(RawSettings):
 
 
 def _objective(settings: Settings, classes: ClassSupervision) -> RowObjective:
-    from hashbench.losses import jmlh
-
-    return jmlh.Objective(classes, settings.bits, weight=settings.divergence, noise=settings.noise)
+    return losses.jmlh.Objective(classes, settings.bits, weight=settings.divergence, noise=settings.noise)
 
 
 METHOD = class_method(__name__, Settings, _objective)

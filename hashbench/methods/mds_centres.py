@@ -2,6 +2,7 @@
 
 from pydantic import Field
 
+from hashbench import losses
 from hashbench.methods._method import ClassSupervision, RowObjective, class_method
 from hashbench.training.settings import CentreSettings
 
@@ -13,10 +14,8 @@ class Settings(CentreSettings):
 
 
 def _objective(settings: Settings, classes: ClassSupervision) -> RowObjective:
-    from hashbench.losses import fixed_centres, mds_centres
-
-    centres = fixed_centres(settings.centres, classes, settings.bits)
-    return mds_centres.Objective(classes, centres, quantisation=settings.quantisation)
+    centres = losses.fixed_centres(settings.centres, classes, settings.bits)
+    return losses.mds_centres.Objective(classes, centres, quantisation=settings.quantisation)
 
 
 METHOD = class_method(__name__, Settings, _objective)

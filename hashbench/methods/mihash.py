@@ -2,14 +2,13 @@
 
 from functools import partial
 
+from hashbench import losses
 from hashbench.methods._method import Objective, Supervision, deep_method
 from hashbench.training.settings import PulseSettings
 
 
 def _objective(settings: PulseSettings, supervision: Supervision) -> Objective:  # noqa: ARG001
-    from hashbench.losses import mihash
-
-    return partial(mihash.loss, n_bins=settings.bins, delta=settings.delta)
+    return partial(losses.mihash.loss, n_bins=settings.bins, delta=settings.delta)
 
 
 METHOD = deep_method(__name__, PulseSettings, _objective)

@@ -4,6 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from hashbench import losses
 from hashbench.methods._method import ClassSupervision, RowObjective, class_method
 from hashbench.training.settings import CentreSettings
 
@@ -17,11 +18,9 @@ class Settings(CentreSettings):
 
 
 def _objective(settings: Settings, classes: ClassSupervision) -> RowObjective:
-    from hashbench.losses import fixed_centres, orthohash
-
-    centres = fixed_centres(settings.centres, classes, settings.bits)
+    centres = losses.fixed_centres(settings.centres, classes, settings.bits)
     form = settings.margin_form
-    return orthohash.Objective(classes, centres, scale=settings.scale, margin=settings.margin, form=form)
+    return losses.orthohash.Objective(classes, centres, scale=settings.scale, margin=settings.margin, form=form)
 
 
 METHOD = class_method(__name__, Settings, _objective)

@@ -4,6 +4,7 @@ from functools import partial
 
 from pydantic import Field
 
+from hashbench import losses
 from hashbench.methods._method import Objective, Supervision, deep_method
 from hashbench.training.settings import DeepSettings
 
@@ -16,9 +17,7 @@ class Settings(DeepSettings):
 
 
 def _objective(settings: Settings, supervision: Supervision) -> Objective:  # noqa: ARG001
-    from hashbench.losses import qsmi
-
-    return partial(qsmi.loss, clamped=settings.clamped, alpha=settings.alpha)
+    return partial(losses.qsmi.loss, clamped=settings.clamped, alpha=settings.alpha)
 
 
 METHOD = deep_method(__name__, Settings, _objective)

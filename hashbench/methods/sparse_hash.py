@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from hashbench.contract import SavedHasher, TrainingData
-from hashbench.methods._method import load, require_torch
+from hashbench.methods._method import RowObjective, load, trained
 from hashbench.methods.exhaustive_search import SparseSettings, sparse_method
 from hashbench.sparse.hasher import BucketHasher, ExhaustiveSearch
 from hashbench.training.settings import TrainingSettings
@@ -53,15 +53,11 @@ class FineTunedHasher(BucketHasher):
         self.network.save(folder)
 
 
-def _fit(settings: Settings, data: TrainingData, base: ExhaustiveSearch) -> FineTunedHasher:
-    require_torch()
-    import torch
-
+def _objective(settings: Settings, data: TrainingData) -> RowObjective:
     from hashbench.sparse.objectives import HashObjective
-    from hashbench.training.loop import train
 
-    objective = HashObjective(
-        torch.from_numpy(data.labels),
+    return HashObjective(
+        data.labels,
         settings.base,
         k=settings.k,
         lam=settings.lam,
@@ -69,7 +65,10 @@ def _fit(settings: Settings, data: TrainingData, base: ExhaustiveSearch) -> Fine
         margin=settings.margin,
         l2=settings.l2,
     )
-    network = train(settings, objective, replace(data, base=base.network), "sparse_hash")
+
+
+def _fit(settings: Settings, data: TrainingData, base: ExhaustiveSearch) -> FineTunedHasher:
+    network, _ = trained(settings, _objective, replace(data, base=base.network), "sparse_hash")
     return FineTunedHasher(base, settings.k, network)
 
 

@@ -2,6 +2,7 @@
 
 from pydantic import Field
 
+from hashbench import losses
 from hashbench.contract import TrainingData
 from hashbench.foundation.config import derive_seed
 from hashbench.methods._method import DeepSettings, RowObjective, item_method
@@ -18,11 +19,11 @@ class Settings(DeepSettings):
 def _objective(settings: Settings, data: TrainingData) -> RowObjective:
     import torch
 
-    from hashbench.losses import ssdh
-
     generator = torch.Generator().manual_seed(derive_seed(data.seed, "sampled"))
     chosen = torch.randperm(len(data.items), generator=generator)[: settings.sampled]
-    return ssdh.Objective(*ssdh.limits(torch.from_numpy(data.items)[chosen], settings.alpha, settings.beta))
+    return losses.ssdh.Objective(
+        *losses.ssdh.limits(torch.from_numpy(data.items)[chosen], settings.alpha, settings.beta)
+    )
 
 
 METHOD = item_method(__name__, Settings, _objective)

@@ -5,6 +5,7 @@ from typing import Literal, Self
 
 from pydantic import model_validator
 
+from hashbench import losses
 from hashbench.methods._method import Objective, Supervision, deep_method
 from hashbench.training.settings import PulseSettings
 
@@ -30,9 +31,7 @@ class Settings(PulseSettings):
 
 
 def _objective(settings: Settings, supervision: Supervision) -> Objective:  # noqa: ARG001
-    from hashbench.losses import tie_aware_ap
-
-    return partial(getattr(tie_aware_ap, settings.loss), n_bins=settings.bins, delta=settings.delta)
+    return partial(getattr(losses.tie_aware_ap, settings.loss), n_bins=settings.bins, delta=settings.delta)
 
 
 METHOD = deep_method(__name__, Settings, _objective, IDENTITY)

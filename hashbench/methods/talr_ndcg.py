@@ -2,6 +2,7 @@
 
 from functools import partial
 
+from hashbench import losses
 from hashbench.methods import talr_ap
 from hashbench.methods._method import Objective, Supervision, deep_method
 
@@ -11,9 +12,7 @@ class Settings(talr_ap.Settings):
 
 
 def _objective(settings: Settings, supervision: Supervision) -> Objective:  # noqa: ARG001
-    from hashbench.losses import tie_aware_ndcg
-
-    return partial(getattr(tie_aware_ndcg, settings.loss), n_bins=settings.bins, delta=settings.delta)
+    return partial(getattr(losses.tie_aware_ndcg, settings.loss), n_bins=settings.bins, delta=settings.delta)
 
 
 METHOD = deep_method(__name__, Settings, _objective, talr_ap.IDENTITY)

@@ -8,6 +8,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from hashbench import losses
 from hashbench.contract import TrainingData
 from hashbench.foundation.config import derive_seed
 from hashbench.methods._method import RowObjective, item_method
@@ -26,9 +27,7 @@ class Settings(RawSettings):
 def _objective(settings: Settings, data: TrainingData) -> RowObjective:
     import torch
 
-    from hashbench.losses import tbh
-
-    return tbh.Objective(
+    return losses.tbh.Objective(
         math.prod(data.items.shape[1:]),
         settings.bits,
         bottleneck=settings.bottleneck,

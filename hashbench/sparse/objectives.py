@@ -4,6 +4,7 @@ from typing import Literal
 
 import numpy as np
 import torch
+from numpy.typing import ArrayLike
 from torch import Tensor
 
 from hashbench.foundation.errors import HashbenchError
@@ -19,8 +20,9 @@ class _InRounds(RowObjective):
 
     labels: Tensor
 
-    def __init__(self, labels: Tensor, base: Base, *, margin: float, l2: float) -> None:
+    def __init__(self, labels: ArrayLike, base: Base, *, margin: float, l2: float) -> None:
         super().__init__()
+        labels = torch.as_tensor(labels)
         if labels.ndim != 1 or labels.is_floating_point() or not bool((labels >= 0).all()):
             fault = "some items have no class"
             if labels.ndim != 1:
@@ -76,7 +78,7 @@ class HashObjective(_InRounds):
     uses_cpu = True
 
     def __init__(
-        self, labels: Tensor, base: Base, *, k: int, lam: float, variant: Variant, margin: float, l2: float
+        self, labels: ArrayLike, base: Base, *, k: int, lam: float, variant: Variant, margin: float, l2: float
     ) -> None:
         super().__init__(labels, base, margin=margin, l2=l2)
         self.k = k

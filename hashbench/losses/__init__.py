@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from hashbench.losses._classes import ClassSupervision, fixed_centres
+    from hashbench.losses._classes import CentreObjective, ClassSupervision, fixed_centres
     from hashbench.losses._objective import (
         DistanceSupervision,
         ItemObjective,
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "CentreObjective",
     "ClassSupervision",
     "DistanceSupervision",
     "ItemObjective",
@@ -37,7 +38,7 @@ __all__ += ["as_row_objective", "fixed_centres", "label_levels", "supervision_of
 
 def __getattr__(name: str) -> Any:
     """The module of a loss, or what ``__all__`` lists."""
-    if name in ("ClassSupervision", "fixed_centres"):
+    if name in ("CentreObjective", "ClassSupervision", "fixed_centres"):
         return getattr(import_module("hashbench.losses._classes"), name)
     if name in __all__:
         return getattr(import_module("hashbench.losses._objective"), name)

@@ -6,27 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import softplus
 
-from hashbench.foundation.errors import HashbenchError
 from hashbench.losses._codes import signs
-
-
-def check(relaxed: Tensor, relevance: Tensor) -> None:
-    """Raises HashbenchError unless ``relaxed`` is float[M, bits], M >= 1, and ``relevance`` whole levels [M, M]."""
-    require(is_batch(relaxed), "codes", relaxed, "floats [examples, bits]")
-    n = len(relaxed)
-    is_square = relevance.shape == (n, n) and not relevance.is_floating_point()
-    require(is_square, "relevance", relevance, f"whole levels [{n}, {n}]")
-
-
-def is_batch(values: Tensor) -> bool:
-    """True if ``values`` are floats [M, d] with M >= 1 and d >= 1."""
-    return values.ndim == 2 and values.is_floating_point() and values.numel() > 0
-
-
-def require(condition: bool, name: str, values: Tensor, needed: str) -> None:
-    """Raises HashbenchError, with type and shape of ``values``, unless the condition holds."""
-    if not condition:
-        raise HashbenchError(f"batch: {name}: {values.dtype}{list(values.shape)}; {needed} are needed")
 
 
 def off_diagonal_mask(relevance: Tensor) -> Tensor:

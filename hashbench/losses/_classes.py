@@ -1,5 +1,6 @@
 """Objectives that learn from the classes of training examples, by fixed centres or by a classifier on the codes."""
 
+from collections.abc import Callable
 from typing import ClassVar
 
 import torch
@@ -55,12 +56,46 @@ class ClassSupervision(nn.Module):
         return functional.one_hot(labels + 1, self.n_classes + 1)[:, 1:].double()
 
 
-class ClassObjective(RowObjective):
-    """An objective of activations and classes; HashbenchError for several labels where it does not take them."""
+def fixed_centres(kind: Kind, classes: ClassSupervision, bits: int) -> Signs:
+    """The centres of ``classes``, int8[n_classes, bits], drawn by their seed."""
+    return centres(kind, classes.n_classes, bits, classes.seed)
+
+
+class CentreObjective(RowObjective):
+    """The ``loss`` of activations [M, bits], members [M, n] and fixed ``centres`` int8[n, bits] of the n classes.
+
+    The centres are its state.
+    """
+
+    centres: Tensor
+
+    def __init__(
+        self, classes: ClassSupervision, centres: Signs, loss: Callable[[Tensor, Tensor, Tensor], Tensor]
+    ) -> None:
+        super().__init__()
+        self.classes = classes
+        self.loss = loss
+        self.register_buffer("centres", torch.from_numpy(centres))
+
+    def forward(self, activations: Tensor, rows: Tensor, generator: torch.Generator) -> Tensor:  # noqa: ARG002
+        """The scalar to minimise."""
+        return self.loss(activations, self.classes.members(rows), self.centres)
+
+    def logged(self) -> dict[str, float]:
+        """The smallest and the mean distance between two centres."""
+        smallest, mean = distances(self.centres.cpu().numpy())
+        return {"centre_distance_min": smallest, "centre_distance_mean": round(mean, 3)}
+
+
+class HeadObjective(RowObjective):
+    """Has a linear classifier of the codes, ``head``, trained with the network and not part of the hasher.
+
+    HashbenchError for several labels where it does not take them.
+    """
 
     takes_several: ClassVar[bool] = False
 
-    def __init__(self, classes: ClassSupervision) -> None:
+    def __init__(self, classes: ClassSupervision, bits: int, *, bias: bool = True) -> None:
         super().__init__()
         if classes.are_several and not self.takes_several:
             method = type(self).__module__.rpartition(".")[2]
@@ -69,33 +104,6 @@ class ClassObjective(RowObjective):
                 "ce, csq, dpn, hbmp, mds_centres and orthohash take them"
             )
         self.classes = classes
-
-
-def fixed_centres(kind: Kind, classes: ClassSupervision, bits: int) -> Signs:
-    """The centres of ``classes``, int8[n_classes, bits], drawn by their seed."""
-    return centres(kind, classes.n_classes, bits, classes.seed)
-
-
-class CentreObjective(ClassObjective):
-    """Compares activations with fixed ``centres`` int8[n, bits], in the order of the classes; they are its state."""
-
-    centres: Tensor
-
-    def __init__(self, classes: ClassSupervision, centres: Signs) -> None:
-        super().__init__(classes)
-        self.register_buffer("centres", torch.from_numpy(centres))
-
-    def logged(self) -> dict[str, float]:
-        """The smallest and the mean distance between two centres."""
-        smallest, mean = distances(self.centres.cpu().numpy())
-        return {"centre_distance_min": smallest, "centre_distance_mean": round(mean, 3)}
-
-
-class HeadObjective(ClassObjective):
-    """Has a linear classifier of the codes, ``head``, trained with the network and not part of the hasher."""
-
-    def __init__(self, classes: ClassSupervision, bits: int, *, bias: bool = True) -> None:
-        super().__init__(classes)
         self.head = nn.Linear(bits, classes.n_classes, bias=bias)
         generator = torch.Generator().manual_seed(classes.seed)
         for values in self.head.parameters():  # as PyTorch does by default
@@ -133,19 +141,3 @@ def majority(members: Tensor, centres: Tensor, fill: Tensor) -> Tensor:
     """The sign of the sum of the centres of each example's labels, [M, bits]; ``fill`` [bits] where that is 0."""
     total = members @ centres.to(members.dtype)
     return torch.where(total == 0, fill.to(members.dtype), total.sign())
-
-
-def hinge(activations: Tensor, members: Tensor, centres: Tensor, margin: float) -> Tensor:
-    """The mean over examples of sum_k y_k sum_t max(0, margin - u_t c_kt), a float64 scalar.
-
-    Summed over the bits t and the labels of an example; one without a label does not count. ``activations`` are u
-    float[M, bits] before the sign, ``members`` y [M, C], ``centres`` c [C, bits] of -1 and +1.
-    """
-    wide = activations.double()
-    above = (margin - wide).relu()  # the costs of a bit that should be +1, and -1
-    below = (margin + wide).relu()
-    positive = (centres > 0).to(members.dtype)
-    n_positive = members @ positive
-    n_labels = members.sum(1, keepdim=True)
-    cost = (n_positive * above + (n_labels - n_positive) * below).sum(1)
-    return mean_where(cost, n_labels[:, 0] > 0)

@@ -1,5 +1,7 @@
 """Likelihood of the bits of a class's centre, with quantisation: CSQ's objective."""
 
+from functools import partial
+
 import numpy as np
 import torch
 from torch import Tensor
@@ -29,12 +31,10 @@ class Objective(CentreObjective):
     without a label does not count; the released code has a mean over nothing for it.
     """
 
-    takes_several = True
     fill: Tensor
 
     def __init__(self, classes: ClassSupervision, centres: Signs, *, quantisation: float) -> None:
-        super().__init__(classes, centres)
-        self.quantisation = quantisation
+        super().__init__(classes, centres, partial(loss, quantisation=quantisation))
         drawn = np.random.default_rng([classes.seed, 1]).choice(np.array([-1, 1], np.int8), centres.shape[1])
         self.register_buffer("fill", torch.from_numpy(drawn))
 
@@ -42,4 +42,4 @@ class Objective(CentreObjective):
         """The scalar to minimise, of activations [M, bits] before tanh; float64."""
         members = self.classes.members(rows)
         targets = majority(members, self.centres, self.fill)
-        return loss(activations, targets, members.any(1), quantisation=self.quantisation)
+        return self.loss(activations, targets, members.any(1))

@@ -4,7 +4,7 @@ from typing import Literal
 
 from torch import Tensor
 
-from hashbench.losses._batch import check, inner_products, likelihood, mean_where, off_diagonal_mask, relevant_mask
+from hashbench.losses._batch import inner_products, likelihood, mean_where, off_diagonal_mask, relevant_mask
 from hashbench.losses._codes import straight_through
 
 Over = Literal["items", "bits"]
@@ -32,7 +32,6 @@ def loss(
 
     ``activations`` float[M, bits] are before the sign; the diagonal of the levels ``relevance`` [M, M] never counts.
     """
-    check(activations, relevance)
     wide = activations.double()
     if binary:
         codes = straight_through(wide, clip or None)

@@ -7,7 +7,6 @@ from torch import Tensor
 
 from hashbench.losses._batch import (
     PairWeights,
-    check,
     mean_where,
     off_diagonal_mask,
     pair_weights,
@@ -41,7 +40,6 @@ def loss(
 
     ``relaxed`` is float[M, bits]. With cosines the loss, but for the square, does not depend on the length of a row.
     """
-    check(relaxed, relevance)
     counted = off_diagonal_mask(relevance)
     similar = relevant_mask(relevance)
     bits = relaxed.shape[1]

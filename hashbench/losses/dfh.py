@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import softplus
 
-from hashbench.losses._batch import check, inner_products, mean_where, off_diagonal_mask, relevant_mask
+from hashbench.losses._batch import inner_products, mean_where, off_diagonal_mask, relevant_mask
 from hashbench.losses._classes import ClassSupervision, label_shares
 from hashbench.losses._codes import signs
 from hashbench.losses._objective import OutputMemory, RowObjective, Supervision
@@ -52,7 +52,6 @@ def loss(activations: Tensor, relevance: Tensor, *, margin: float) -> Tensor:
     A similar pair costs softplus(m - theta), another one softplus(m + theta), with theta = <u_i, u_j> / 2 and m the
     ``margin``. A pair is similar where the level in ``relevance`` [M, M] is above 0; its diagonal never counts.
     """
-    check(activations, relevance)
     sign = 1 - 2 * relevant_mask(relevance).double()
     cost = softplus(margin + sign * inner_products(activations) / 2)
     return mean_where(cost, off_diagonal_mask(relevance))

@@ -8,7 +8,6 @@ from torch.nn.functional import softplus
 
 from hashbench.losses._batch import (
     PairWeights,
-    check,
     inner_products,
     likelihood,
     mean_where,
@@ -41,7 +40,6 @@ def loss(
 
     ``relaxed`` is float[M, bits]; with cosines its length has an effect on the quantisation only.
     """
-    check(relaxed, relevance)
     counted = off_diagonal_mask(relevance)
     similar = relevant_mask(relevance)
     if similarity == "cosine":

@@ -4,7 +4,6 @@ import torch
 from torch import Tensor
 
 from hashbench.losses._batch import (
-    check,
     inner_products,
     likelihood,
     mean_where,
@@ -25,7 +24,6 @@ def loss(activations: Tensor, relevance: Tensor, *, eta: float) -> Tensor:
 
     ``activations`` float[M, bits] are before the sign; the diagonal of the levels ``relevance`` [M, M] never counts.
     """
-    check(activations, relevance)
     cost = likelihood(inner_products(activations) / 2, relevant_mask(relevance))
     return mean_where(cost, off_diagonal_mask(relevance)) + eta * quantisation(activations)
 

@@ -3,7 +3,6 @@
 from torch import Tensor
 
 from hashbench.losses._batch import (
-    check,
     mean_where,
     off_diagonal_mask,
     quantisation,
@@ -23,7 +22,6 @@ def loss(activations: Tensor, relevance: Tensor, *, margin: float, alpha: float)
 
     ``activations`` float[M, bits] are not squashed; the diagonal of the levels ``relevance`` [M, M] never counts.
     """
-    check(activations, relevance)
     distance = squared_distances(activations)
     cost = distance.where(relevant_mask(relevance), (margin - distance).relu()) / 2
     return mean_where(cost, off_diagonal_mask(relevance)) + 2 * alpha * quantisation(activations, 1)

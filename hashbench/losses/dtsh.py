@@ -9,7 +9,7 @@ from torch.nn.functional import softplus
 
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.parallel import slices
-from hashbench.losses._batch import check, inner_products, off_diagonal_mask, quantisation, relevant_mask
+from hashbench.losses._batch import inner_products, off_diagonal_mask, quantisation, relevant_mask
 from hashbench.losses._objective import LabelSupervision, OutputMemory, Supervision
 
 BLOCK = 1 << 18  # triplets at a time: 2 MiB, about the size of a core's cache
@@ -29,7 +29,6 @@ def loss(activations: Tensor, relevance: Tensor, *, margin: float, eta: float) -
     ``activations`` float[M, bits] are before the sign; the diagonal of the levels ``relevance`` [M, M] never counts.
     The authors take a ``margin`` of bits / 2.
     """
-    check(activations, relevance)
     theta = inner_products(activations) / 2
     relevant = relevant_mask(relevance)
     irrelevant = off_diagonal_mask(relevance) & ~relevant
@@ -68,15 +67,9 @@ class MemoryObjective(OutputMemory):
         if isinstance(supervision, LabelSupervision):
             labels = supervision.labels
         if labels is not None and labels.ndim == 1 and int(labels.min()) >= 0:
-            check_classes(supervision)
             classes, class_of = torch.unique(labels, return_inverse=True)
             self.n_classes = len(classes)
             self.register_buffer("class_of", class_of, persistent=False)
-        elif labels is not None and labels.ndim > 1:
-            carried_by_all = (labels > 0).all(0).nonzero()
-            if len(carried_by_all):
-                label = int(carried_by_all[0])
-                raise HashbenchError(f"dtsh: all training examples carry label {label}: a triplet needs a negative")
         if supervision.n_examples <= batch_size:
             size = f"batch_size {batch_size} must be less than the {supervision.n_examples} training examples"
             raise HashbenchError(f"dtsh draws triplets from outside the minibatch: {size}, or pairing = 'batch'")
@@ -146,17 +139,6 @@ def _window(member: Tensor, size: int, begin: Tensor) -> Tensor:
     step = torch.arange(size, dtype=torch.int32, device=member.device)
     chosen = ((begin[:, None] * n_members).int() + step) % n_members.clamp(min=1) + 1
     return torch.searchsorted(rank, chosen).clamp(max=member.shape[1] - 1)
-
-
-def check_classes(supervision: Supervision) -> None:
-    """Raises HashbenchError if a class has one example; it checks class ids only."""
-    if not isinstance(supervision, LabelSupervision) or supervision.labels.ndim != 1:
-        return
-    classes, sizes = torch.unique(supervision.labels[supervision.labels >= 0], return_counts=True)
-    if int(sizes.min()) < 2:
-        alone = int(classes[sizes.argmin()])
-        remedy = "train without that class, or by a method of lists or pairs"
-        raise HashbenchError(f"dtsh: class {alone} has one training example: a triplet needs two of a class: {remedy}")
 
 
 def sum_over_pairs(positive: Tensor, negative: Tensor, margin: float) -> Tensor:

@@ -9,8 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import embedding
 
-from hashbench.losses._batch import require
-from hashbench.losses.metric_learning import check, multi_class, rounds, semi_hard, unit_norm
+from hashbench.losses.metric_learning import multi_class, semi_hard, unit_norm
 
 
 def triplet(embeddings: Tensor, labels: Tensor, buckets: Tensor, *, margin: float) -> Tensor:
@@ -19,7 +18,6 @@ def triplet(embeddings: Tensor, labels: Tensor, buckets: Tensor, *, margin: floa
     d_ij = ||(h_i or h_j) * (f_i / |f_i| - f_j / |f_j|)||_1; the norm |f| is over all bits, set or not. The negatives
     are chosen by these distances. Other arguments as ``metric_learning.triplet``.
     """
-    check(embeddings, labels)
     return semi_hard(distance_within(unit_norm(embeddings), buckets), labels, margin=margin)
 
 
@@ -30,8 +28,8 @@ def npairs(embeddings: Tensor, buckets: Tensor, *, l2: float) -> Tensor:
     whole embeddings: it is the only term that acts on the bits that no code sets. ``embeddings`` float[2 n, d] are in
     two rounds, as for ``metric_learning.npairs``.
     """
-    (anchors, positives) = rounds(embeddings.double())
-    (of_anchors, of_positives) = rounds(buckets)
+    anchors, positives = embeddings.double().chunk(2)
+    of_anchors, of_positives = buckets.chunk(2)
     return multi_class(-distance(anchors, of_anchors, positives, of_positives), embeddings, l2=l2)
 
 
@@ -40,8 +38,8 @@ def npairs_as_released(embeddings: Tensor, buckets: Tensor, *, l2: float) -> Ten
 
     s_ij is the sum of a_i,t p_j,t over the bits t that either sets: ``h1`` there, where ``npairs`` is ``h2``.
     """
-    (anchors, positives) = rounds(embeddings.double())
-    (of_anchors, of_positives) = rounds(buckets)
+    anchors, positives = embeddings.double().chunk(2)
+    of_anchors, of_positives = buckets.chunk(2)
     return multi_class(similarity(anchors, of_anchors, positives, of_positives), embeddings, l2=l2)
 
 
@@ -52,15 +50,12 @@ def distance(left: Tensor, left_buckets: Tensor, right: Tensor, right_buckets: T
     int64[R, k]. |f_i - f_j| is summed at the buckets of i, and at the buckets of j that are not buckets of i: O(L R k)
     time and memory, for any d. The gradient is 0 in a bit in which two embeddings are equal.
     """
-    _check(left, left_buckets)
-    _check(right, right_buckets)
     forth = _residual(left, left_buckets, right)
     return _at_either(forth, _residual(right, right_buckets, left), left_buckets, right_buckets, left.shape[1])
 
 
 def distance_within(embeddings: Tensor, buckets: Tensor) -> Tensor:
     """The gated distances of all pairs in one batch, [M, M]: ``distance`` of the batch to itself at half the cost."""
-    _check(embeddings, buckets)
     residual = _residual(embeddings, buckets, embeddings)
     return _at_either(residual, residual, buckets, buckets, embeddings.shape[1])
 
@@ -70,8 +65,6 @@ def similarity(left: Tensor, left_buckets: Tensor, right: Tensor, right_buckets:
 
     As (h_i or h_j) = h_j + h_i (1 - h_j), it is f_i . g_j + g_i . (f_j - g_j) with g = h * f: two matrix products.
     """
-    _check(left, left_buckets)
-    _check(right, right_buckets)
     left_set = left * _bits(left_buckets, left.shape[1])
     right_set = right * _bits(right_buckets, right.shape[1])
     return left @ right_set.T + left_set @ (right - right_set).T
@@ -90,10 +83,3 @@ def _at_either(forth: Tensor, back: Tensor, left_buckets: Tensor, right_buckets:
 
 def _bits(buckets: Tensor, d: int) -> Tensor:
     return torch.zeros(len(buckets), d, dtype=torch.bool, device=buckets.device).scatter_(1, buckets, True)
-
-
-def _check(embeddings: Tensor, buckets: Tensor) -> None:
-    require(embeddings.ndim == 2 and embeddings.is_floating_point(), "embeddings", embeddings, "floats [M, d]")
-    n, d = embeddings.shape
-    fits = buckets.dtype == torch.int64 and buckets.ndim == 2 and len(buckets) == n and 1 <= buckets.shape[1] <= d
-    require(fits, "buckets", buckets, f"int64 [{n}, k], k from 1 to {d},")

@@ -4,7 +4,6 @@ import torch
 from torch import Tensor
 
 from hashbench.losses._batch import (
-    check,
     inner_products,
     label_cosines,
     likelihood,
@@ -48,7 +47,6 @@ def loss(
         partly_scaled: whether the gradient has its factor a only in the first M / 2 numbers (row by row) of each
             stream, for the released code multiplies as many numbers as there are rows. For ``streams`` only.
     """
-    check(relaxed, relevance)
     if partly_scaled:
         relaxed = _without_scale(relaxed, scale)
     scaled = scale * inner_products(relaxed)

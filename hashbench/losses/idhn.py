@@ -5,7 +5,6 @@ from torch import Tensor
 from torch.nn.functional import softsign
 
 from hashbench.losses._batch import (
-    check,
     inner_products,
     label_cosines,
     likelihood,
@@ -28,7 +27,6 @@ def loss(activations: Tensor, relevance: Tensor, *, scale: float, gamma: float, 
     ``activations`` float[M, bits] are before the softsign. The levels ``relevance`` [M, M] are numbers of shared labels
     and, on the diagonal, of each example's own: without any, s is 0. Of one class an item, s is 0 or 1.
     """
-    check(activations, relevance)
     soft = softsign(activations.double())
     bits = activations.shape[1]
     product = inner_products(soft)

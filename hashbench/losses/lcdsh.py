@@ -2,7 +2,7 @@
 
 from torch import Tensor
 
-from hashbench.losses._batch import check, inner_products, likelihood, mean_where, off_diagonal_mask, relevant_mask
+from hashbench.losses._batch import inner_products, likelihood, mean_where, off_diagonal_mask, relevant_mask
 from hashbench.losses._codes import signs
 
 
@@ -15,7 +15,6 @@ def loss(activations: Tensor, relevance: Tensor, *, eta: float) -> Tensor:
 
     ``activations`` float[M, bits] are before the sign; the diagonal of the levels ``relevance`` [M, M] never counts.
     """
-    check(activations, relevance)
     theta = inner_products(activations) / 2
     of_codes = inner_products(signs(activations)) / 2
     locality = (theta.sigmoid() - of_codes.sigmoid()).square()

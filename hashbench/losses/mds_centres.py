@@ -1,11 +1,9 @@
 """Likelihood of classes by cosines to centres that are far apart: the objective of MDSHC on centres, without memory."""
 
-import torch
 from torch import Tensor
 
-from hashbench.codes.hadamard import Signs
 from hashbench.losses._batch import mean_where
-from hashbench.losses._classes import CentreObjective, ClassSupervision, centre_products
+from hashbench.losses._classes import centre_products
 
 _NEARLY_ONE = 1 - 1e-15  # the largest p whose log(1 - p) is taken
 
@@ -17,24 +15,10 @@ def loss(relaxed: Tensor, members: Tensor, centres: Tensor, *, quantisation: flo
     so with several labels no p reaches all of them. The second term is ``quantisation`` times the mean of (|h| - 1)^2.
     log(1 - p) is that of p = 1 - 1e-15 where p is larger, with zero gradient. ``relaxed`` is h float[M, bits],
     ``members`` y [M, C], ``centres`` c [C, bits] of -1 and +1. An example without a label does not count. A float64
-    scalar.
+    scalar. The paper's term of pairs with outputs of a momentum copy of the network is left out.
     """
     wide = relaxed.double()
     log_p = centre_products(wide, centres).log_softmax(1)
-    log_other = torch.log1p(-log_p.exp().clamp(max=_NEARLY_ONE))
+    log_other = (-log_p.exp().clamp(max=_NEARLY_ONE)).log1p()
     cost = -(members * log_p + (1 - members) * log_other).mean(1)
     return mean_where(cost + quantisation * (wide.abs() - 1).square().mean(1), members.any(1))
-
-
-class Objective(CentreObjective):
-    """``loss``; the paper's term of pairs with outputs of a momentum copy of the network is left out."""
-
-    takes_several = True
-
-    def __init__(self, classes: ClassSupervision, centres: Signs, *, quantisation: float) -> None:
-        super().__init__(classes, centres)
-        self.quantisation = quantisation
-
-    def forward(self, activations: Tensor, rows: Tensor, generator: torch.Generator) -> Tensor:  # noqa: ARG002
-        """The scalar to minimise, of relaxed codes [M, bits]; float64."""
-        return loss(activations, self.classes.members(rows), self.centres, quantisation=self.quantisation)

@@ -4,8 +4,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy, normalize
 
-from hashbench.foundation.errors import HashbenchError
-from hashbench.losses._batch import inner_products, is_batch, mean_where, off_diagonal_mask, require, squared_distances
+from hashbench.losses._batch import inner_products, mean_where, off_diagonal_mask, squared_distances
 
 _SMALL_NORM = 1e-6  # TensorFlow's l2_normalize divides by sqrt(max(sum of squares, 1e-12))
 
@@ -16,7 +15,6 @@ def triplet(embeddings: Tensor, labels: Tensor, *, margin: float) -> Tensor:
     The same as tf.contrib.losses.metric_learning.triplet_semihard_loss on l2-normalised embeddings. ``embeddings``
     float[M, d] are normalised here; ``labels`` [M] are class ids, and a negative id is no class.
     """
-    check(embeddings, labels)
     return semi_hard(squared_distances(unit_norm(embeddings)), labels, margin=margin)
 
 
@@ -58,7 +56,7 @@ def npairs(embeddings: Tensor, *, l2: float) -> Tensor:
     The same as tf.contrib.losses.metric_learning.npairs_loss; the embeddings are not normalised. ``embeddings``
     float[2 n, d] are in two rounds: the anchors of n different classes, then their positives in the same order.
     """
-    anchors, positives = rounds(embeddings.double())
+    anchors, positives = embeddings.double().chunk(2)
     return multi_class(anchors @ positives.T, embeddings, l2=l2)
 
 
@@ -74,14 +72,6 @@ def multi_class(similarity: Tensor, embeddings: Tensor, *, l2: float) -> Tensor:
     return cost + l2 / 2 * embeddings.double().square().sum(1).mean().to(similarity.dtype)
 
 
-def rounds(rows: Tensor) -> tuple[Tensor, Tensor]:
-    """The first and the second half of ``rows`` [2 n, m]; raises HashbenchError if they cannot be two rounds."""
-    if rows.ndim != 2 or rows.numel() == 0 or len(rows) % 2:
-        raise HashbenchError(f"npairs: a batch of shape {list(rows.shape)}; two rounds of n classes, [2 n, d], needed")
-    n = len(rows) // 2
-    return rows[:n], rows[n:]
-
-
 def unit_norm(embeddings: Tensor) -> Tensor:
     """The rows of ``embeddings`` [M, d] divided by their Euclidean norm, float64; a row of zeros stays zero."""
     return normalize(embeddings.double(), dim=1, eps=_SMALL_NORM)
@@ -90,10 +80,3 @@ def unit_norm(embeddings: Tensor) -> Tensor:
 def cosines(embeddings: Tensor) -> Tensor:
     """The cosines between the rows of ``embeddings`` [M, d], float64[M, M]; a row of zeros has cosine 0 to all."""
     return inner_products(unit_norm(embeddings))
-
-
-def check(embeddings: Tensor, labels: Tensor) -> None:
-    """Raises HashbenchError unless ``embeddings`` is float[M, d], M >= 1, and ``labels`` whole class ids [M]."""
-    require(is_batch(embeddings), "embeddings", embeddings, "floats [M, d]")
-    is_whole = labels.shape == embeddings.shape[:1] and not labels.is_floating_point()
-    require(is_whole, "labels", labels, f"whole class ids [{len(embeddings)}]")

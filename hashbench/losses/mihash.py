@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from hashbench.losses._batch import check, mean_where, relevant_mask
+from hashbench.losses._batch import mean_where, relevant_mask
 from hashbench.losses.soft_histogram import relaxed_histogram
 
 _SMALL_PROBABILITY = 1e-12  # log p is log max(p, this): so p log p and its derivative are finite at p = 0
@@ -21,7 +21,6 @@ def loss(relaxed: Tensor, relevance: Tensor, *, n_bins: int | None = None, delta
     the loss is 0 with zero gradients. The authors' code (mi_forward.m) sums over all queries. There an example whose
     multi-hot labels are all 0 is an irrelevant example of itself, so it adds a term of its own; here it adds none.
     """
-    check(relaxed, relevance)
     relevant = relevant_mask(relevance)
     counts = relaxed_histogram(relaxed, relevant.long(), 2, n_bins, delta)
     n_relevant = relevant.sum(1)

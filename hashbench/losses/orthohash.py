@@ -2,11 +2,9 @@
 
 from typing import Literal
 
-import torch
 from torch import Tensor
 
-from hashbench.codes.hadamard import Signs
-from hashbench.losses._classes import CentreObjective, ClassSupervision, centre_products, soft_cross_entropy
+from hashbench.losses._classes import centre_products, soft_cross_entropy
 
 Form = Literal["cosine", "arc"]
 
@@ -26,22 +24,3 @@ def loss(activations: Tensor, members: Tensor, centres: Tensor, *, scale: float,
         angle = cosine.clamp(-_LARGEST_COSINE, _LARGEST_COSINE).arccos()
         return soft_cross_entropy(scale * (angle + margin * members).cos(), members)
     return soft_cross_entropy(scale * (cosine - margin * members), members)
-
-
-class Objective(CentreObjective):
-    """``loss``; the target of an example of several labels is shared equally among them."""
-
-    takes_several = True
-
-    def __init__(
-        self, classes: ClassSupervision, centres: Signs, *, scale: float, margin: float, form: Form = "cosine"
-    ) -> None:
-        super().__init__(classes, centres)
-        self.scale = scale
-        self.margin = margin
-        self.form = form
-
-    def forward(self, activations: Tensor, rows: Tensor, generator: torch.Generator) -> Tensor:  # noqa: ARG002
-        """The scalar to minimise, of activations [M, bits] before the sign; float64."""
-        members = self.classes.members(rows)
-        return loss(activations, members, self.centres, scale=self.scale, margin=self.margin, form=self.form)

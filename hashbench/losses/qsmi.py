@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from hashbench.losses._batch import check, quantisation, relevant_mask
+from hashbench.losses._batch import quantisation, relevant_mask
 from hashbench.losses.metric_learning import cosines
 
 
@@ -20,7 +20,6 @@ def loss(activations: Tensor, relevance: Tensor, *, clamped: bool, alpha: float)
     ``activations`` is float[M, bits]; only the quantisation depends on the length of a row. The diagonal of the levels
     ``relevance`` [M, M] never counts.
     """
-    check(activations, relevance)
     similar = relevant_mask(relevance) | torch.eye(len(relevance), dtype=torch.bool, device=relevance.device)
     share = similar.double().mean()  # 1 / m
     near = (cosines(activations) + 1) / 2

@@ -6,7 +6,7 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from hashbench.losses._batch import check, mean_where, relevant_mask
+from hashbench.losses._batch import mean_where, relevant_mask
 from hashbench.losses.soft_histogram import SMALL_GROUP, cumulative_before, relaxed_histogram
 
 Average = Callable[[Tensor, Tensor, Tensor], Tensor]  # AP of c^+, c and N^+
@@ -105,7 +105,6 @@ def weighted_precision(precision: Tensor, positive: Tensor, n_relevant: Tensor |
 
 def batch_loss(average: Average, relaxed: Tensor, relevance: Tensor, n_bins: int | None, delta: float) -> Tensor:
     """1 - the mean of ``average`` over the queries of a batch that have a relevant example, as in ``simplified``."""
-    check(relaxed, relevance)
     relevant = relevant_mask(relevance)
     counts = relaxed_histogram(relaxed, relevant.long(), 2, n_bins, delta)
     n_relevant = relevant.sum(1)

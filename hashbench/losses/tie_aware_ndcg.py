@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from hashbench.losses._batch import check, mean_where, relevant_mask
+from hashbench.losses._batch import mean_where, relevant_mask
 from hashbench.losses.soft_histogram import SMALL_GROUP, cumulative_before, relaxed_histogram
 
 
@@ -92,7 +92,6 @@ def _loss(
     with_itself: bool = False,
     largest: float = torch.inf,
 ) -> Tensor:
-    check(relaxed, relevance)
     if with_itself:
         level = relevance.long().clamp(min=0)
     else:

@@ -1,5 +1,7 @@
 """DPN: hinge of each bit to that of a class's random centre (Fan, Ng, Ju, Zhang, Chan 2020)."""
 
+from functools import partial
+
 from pydantic import Field
 
 from hashbench import losses
@@ -15,7 +17,7 @@ class Settings(CentreSettings, RawSettings):
 
 def _objective(settings: Settings, classes: ClassSupervision) -> RowObjective:
     centres = losses.fixed_centres(settings.centres, classes, settings.bits)
-    return losses.dpn.Objective(classes, centres, margin=settings.margin)
+    return losses.CentreObjective(classes, centres, partial(losses.dpn.loss, margin=settings.margin))
 
 
 METHOD = class_method(__name__, Settings, _objective)

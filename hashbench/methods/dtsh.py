@@ -23,7 +23,6 @@ def _objective(settings: Settings, supervision: Supervision) -> Objective:
     if settings.pairing == "memory":
         size = settings.batch_size
         return losses.dtsh.MemoryObjective(supervision, settings.bits, margin=margin, eta=settings.eta, batch_size=size)
-    losses.dtsh.check_classes(supervision)
     return partial(losses.dtsh.loss, margin=margin, eta=settings.eta)
 
 

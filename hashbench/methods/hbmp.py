@@ -14,7 +14,7 @@ class Settings(RawSettings):
 
 
 def _objective(settings: Settings, classes: ClassSupervision) -> RowObjective:
-    return losses.hbmp.Objective(classes, settings.bits, margin=settings.margin)
+    return losses.hbmp.objective(classes, settings.bits, margin=settings.margin)
 
 
 METHOD = class_method(__name__, Settings, _objective)

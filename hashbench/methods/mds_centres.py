@@ -1,5 +1,7 @@
 """MDS centres: likelihood of classes by cosines to centres that are far apart (Wang et al. 2023), without memory."""
 
+from functools import partial
+
 from pydantic import Field
 
 from hashbench import losses
@@ -15,7 +17,8 @@ class Settings(CentreSettings):
 
 def _objective(settings: Settings, classes: ClassSupervision) -> RowObjective:
     centres = losses.fixed_centres(settings.centres, classes, settings.bits)
-    return losses.mds_centres.Objective(classes, centres, quantisation=settings.quantisation)
+    loss = partial(losses.mds_centres.loss, quantisation=settings.quantisation)
+    return losses.CentreObjective(classes, centres, loss)
 
 
 METHOD = class_method(__name__, Settings, _objective)

@@ -1,5 +1,6 @@
 """OrthoHash: softmax of cosines to the centres of the classes, with a margin (Hoe et al. 2021)."""
 
+from functools import partial
 from typing import Literal
 
 from pydantic import Field
@@ -20,7 +21,8 @@ class Settings(CentreSettings):
 def _objective(settings: Settings, classes: ClassSupervision) -> RowObjective:
     centres = losses.fixed_centres(settings.centres, classes, settings.bits)
     form = settings.margin_form
-    return losses.orthohash.Objective(classes, centres, scale=settings.scale, margin=settings.margin, form=form)
+    loss = partial(losses.orthohash.loss, scale=settings.scale, margin=settings.margin, form=form)
+    return losses.CentreObjective(classes, centres, loss)
 
 
 METHOD = class_method(__name__, Settings, _objective)

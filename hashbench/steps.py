@@ -201,24 +201,27 @@ def trees(x: Values, features: Values, thresholds: Values, values: Values) -> Va
     return sums
 
 
-OPERATIONS: dict[str, Callable[..., Values]] = {
-    "flatten": flatten,
-    "channels_first": channels_first,
-    "subtract": subtract,
-    "add": add,
-    "divide": divide,
-    "multiply": multiply,
-    "unit_norm": unit_norm,
-    "project": project,
-    "positive_part": positive_part,
-    "exponential": exponential,
-    "cosine": cosine,
-    "squared_distances": squared_distances,
-    "anchor_weights": anchor_weights,
-    "second_layer": second_layer,
-    "interpolate": interpolate,
-    "between_matrices": between_matrices,
-    "convolve": convolve,
-    "codeword": codeword,
-    "trees": trees,
+OPERATIONS = {
+    operation.__name__: operation
+    for operation in (
+        flatten,
+        channels_first,
+        subtract,
+        add,
+        divide,
+        multiply,
+        unit_norm,
+        project,
+        positive_part,
+        exponential,
+        cosine,
+        squared_distances,
+        anchor_weights,
+        second_layer,
+        interpolate,
+        between_matrices,
+        convolve,
+        codeword,
+        trees,
+    )
 }

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from hashbench.contract import Floats
 from hashbench.foundation.errors import HashbenchError
@@ -45,7 +46,6 @@ def clustered(features: Floats, n: int, iterations: int, seed: int, setting: str
 def k_means(features: Floats, n: int, iterations: int, seed: int, start: Floats | None = None) -> "KMeans":
     """As :func:`clustered`, of ``n`` centres, from those at the ``start`` [n, d]; examples need not differ."""
     from sklearn.cluster import KMeans
-    from threadpoolctl import threadpool_limits
 
     first = "k-means++" if start is None else start
     # tol = 0: all iterations, without a warning where more would change the centres

@@ -1,4 +1,4 @@
-"""The compiled parts of shallow methods: trees, pairs of FastHash and BRE, rankings of StructHash, triplets of CGH.
+"""The compiled parts of shallow methods: trees, pairs of BRE, rankings of StructHash, triplets of CGH.
 
 In loops, where NumPy's words for whole arrays would take Numba seconds to compile.
 """
@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from hashbench.histogram.numba_kernel import compiled, inner
 
 Bytes = NDArray[np.uint8]
-Numbers = NDArray[np.int8]
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -327,12 +326,3 @@ def moved_pairs(
     for p in range(len(first)):
         distances[p] = others[p] + share[bits[first[p]] ^ bits[second[p]]]
         errors[p] = distances[p] - target[p]
-
-
-@compiled
-def look_up(table: Floats, rows: Numbers, products: Ints, values: Floats) -> None:
-    """Writes the entries of ``table`` [k, 2 r + 1] of the ``products`` [n, n], -r to r, in each one's row of it."""
-    r = table.shape[1] // 2
-    for i in range(len(rows)):
-        for j in range(len(rows)):
-            values[i, j] = table[rows[i, j], products[i, j] + r]

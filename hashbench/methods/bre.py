@@ -1,11 +1,11 @@
 """BRE: binary reconstructive embeddings (Kulis, Darrell 2009), by coordinate descent on the distances of sampled pairs.
 
 Bit b of x is 1 if sum_r W_rb <x_rb, x> > 0, for random training examples x_rb. The weights W minimise 1/2 sum over
-pairs (d_ij - D_ij)^2, where D is the Hamming distance divided by the number of bits, and d half the squared distance of
-the features, divided by its maximum; supervised, 0 for relevant pairs and 1 for others.
+pairs (d_ij - D_ij)^2, where D is the Hamming distance divided by the number of bits, and d is 0 for relevant pairs and
+1 for others. (Without labels the paper's d are distances of the features.)
 """
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,6 @@ from hashbench.contract import Floats, TrainingData
 from hashbench.foundation.progress import with_bar
 from hashbench.methods._pairs import relevant_pairs
 from hashbench.methods._shallow import Linear, ShallowSettings, require_anchors, shallow_method
-from hashbench.steps import squared_distances
 
 Indices = NDArray[np.int64]
 Numbers = NDArray[np.int32]
@@ -24,7 +23,7 @@ Numbers = NDArray[np.int32]
 class Settings(ShallowSettings):
     """In each pass one random weight of every bit is set to its best value."""
 
-    supervised: bool
+    supervised: Literal[True]  # a part of the name of each run
     n_anchors: int = Field(ge=1)  # the examples of a bit
     init_std: float = Field(gt=0)  # of the normal numbers that weights start as
     pair_share: float = Field(gt=0, le=1)  # the objective is over the pairs of each example with this share of all
@@ -129,11 +128,7 @@ def _fit(settings: Settings, features: Floats, data: TrainingData) -> Linear:
     if settings.centre:
         mean = features.mean(axis=0)
     moved = features - mean
-    if settings.supervised:
-        target = np.where(relevant_pairs(data), 0.0, 1.0)
-    else:
-        target = squared_distances(moved, moved)
-        target /= target.max()
+    target = np.where(relevant_pairs(data), 0.0, 1.0)
     random = np.random.default_rng(data.seed)
     pairs = sampled_pairs(target, settings.pair_share, random)
     anchors = np.stack([random.choice(n, settings.n_anchors, replace=False) for _ in range(settings.bits)], axis=1)

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from hashbench.contract import Floats, TrainingData, TrainingFailed
+from hashbench.contract import Floats, TrainingData
 from hashbench.foundation.errors import HashbenchError
+from hashbench.methods._members import labelled_examples
 from hashbench.methods._shallow import HashFunction, ShallowSettings, shallow_method, standardisation
 from hashbench.steps import Step, add, codeword, project
 
@@ -37,14 +38,9 @@ class ClassCodes(HashFunction):
 
 
 def _fit(settings: Settings, features: Floats, data: TrainingData) -> ClassCodes:
-    if data.labels.ndim != 1:
-        raise HashbenchError("a classifier needs one class for each training example; these have several labels")
-    labelled = data.labels >= 0  # a negative number is no class
-    classes, labels = np.unique(data.labels[labelled], return_inverse=True)
-    if len(classes) < 2:
-        raise TrainingFailed(f"a classifier needs training examples of two classes or more; there are {len(classes)}")
-    codewords = hadamard_codes(len(classes), settings.bits)
-    return ClassCodes(*logistic(features[labelled], labels, settings), codewords)
+    labelled, members = labelled_examples("classifier_codes", features, data, several=False)
+    codewords = hadamard_codes(members.shape[1], settings.bits)
+    return ClassCodes(*logistic(labelled, members.argmax(axis=1), settings), codewords)
 
 
 def hadamard_codes(classes: int, bits: int) -> Floats:

@@ -63,13 +63,12 @@ def coupled(products: Products, n_relevant: NDArray[np.int8], r: int, loss: Loss
     ``n_relevant`` [n, n] of the pairs (i, j) and (j, i) are relevant: 0, 1 or 2. A coupling depends on it and on the
     product alone, so each that there can be is computed once.
     """
-    from hashbench.methods._numba import look_up
-
     every = np.arange(-r, r + 1, dtype=np.int32)
     irrelevant, relevant = (losses(every + 1, pairs, r, loss) - losses(every - 1, pairs, r, loss) for pairs in KINDS)
     table = np.stack([2 * irrelevant, irrelevant + relevant, 2 * relevant]).astype(np.float64)
     couplings = np.empty(products.shape)
-    look_up(table, n_relevant, products, couplings)
+    for values, kinds, of_row in zip(couplings, n_relevant, products, strict=True):
+        values[:] = table[kinds, of_row + r]
     np.fill_diagonal(couplings, 0)
     return couplings
 

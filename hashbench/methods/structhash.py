@@ -7,7 +7,6 @@ Their dual variables weight the pairs for the next bit (eq. 15, 16). A loss is a
 behind a irrelevant ones costs so much. A dynamic programme finds the most violated ranking exactly.
 """
 
-from collections.abc import Callable
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -20,8 +19,8 @@ from hashbench.methods._column_generation import ColumnSettings, Rows, column_me
 from hashbench.methods._pairs import Bools, Neighbours
 
 Singles = NDArray[np.float32]
-Loss = Literal["auc", "ndcg", "precision", "map"]
-CUTOFF = 100  # K of NDCG and of Precision-at-K
+Loss = Literal["auc", "ndcg"]
+CUTOFF = 100  # K of NDCG
 IDLE = 10  # a cut whose dual variable was 0 in so many solutions in a row is dropped
 
 
@@ -109,35 +108,17 @@ def auc(p: int, n: int) -> Floats:
     return np.tile(np.arange(n + 1) / (p * n), (p, 1))
 
 
-def ndcg(p: int, n: int, cutoff: int = CUTOFF) -> Floats:
-    """Costs [p, n + 1] of 1 - NDCG, eq. 21, with S(1) = 1, S(i) = 1 / log2(i) up to ``cutoff``, and 0 after it."""
-    # over the sum of S at min(cutoff, p) positions, not ``cutoff`` as in the paper: the optimal functions are equal
+def ndcg(p: int, n: int) -> Floats:
+    """Costs [p, n + 1] of 1 - NDCG, eq. 21, with S(1) = 1, S(i) = 1 / log2(i) up to ``CUTOFF``, and 0 after it."""
+    # over the sum of S at min(CUTOFF, p) positions, not CUTOFF as in the paper: the optimal functions are equal
     scores = 1 / np.log2(np.maximum(2, np.arange(1, p + n + 1)))
-    scores[cutoff:] = 0
-    return _by_position(scores / scores[:p].sum(), p, n)
-
-
-def precision(p: int, n: int, cutoff: int = CUTOFF) -> Floats:
-    """Costs [p, n + 1] of 1 - Precision-at-K, eq. 20, with K = min(cutoff, p), so that a perfect ranking has loss 0."""
-    top = min(cutoff, p)
-    return _by_position((np.arange(p + n) < top) / top, p, n)
-
-
-def average_precision(p: int, n: int) -> Floats:
-    """Costs [p, n + 1] of 1 - average precision, eq. 22: the j-th relevant item has precision j / (j + a)."""
-    j = np.arange(1, p + 1)[:, None]
-    a = np.arange(n + 1)
-    return (1 - j / (j + a)) / p
-
-
-Costs = Callable[[int, int], Floats]
-COSTS: dict[Loss, Costs] = {"auc": auc, "ndcg": ndcg, "precision": precision, "map": average_precision}
-
-
-def _by_position(scores: Floats, p: int, n: int) -> Floats:
-    """Costs [p, n + 1] of a loss 1 - sum of ``scores`` [p + n] at the positions of relevant items."""
+    scores[CUTOFF:] = 0
+    scores /= scores[:p].sum()
     first = np.arange(p)[:, None]
     return scores[first] - scores[first + np.arange(n + 1)]
+
+
+COSTS = {"auc": auc, "ndcg": ndcg}
 
 
 class CostTables(NamedTuple):

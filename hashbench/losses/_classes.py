@@ -18,8 +18,8 @@ from hashbench.losses.metric_learning import unit_norm
 class ClassSupervision(nn.Module):
     """The classes of training examples, from class ids [n] (negative: no class) or multi-hot labels [n, labels].
 
-    Classes without a training example do not count; the others are 0 .. n_classes - 1 here, in ascending order. Raises
-    HashbenchError if there are fewer than two. ``seed`` is that of centres and classifiers.
+    Classes without a training example do not count; the others are 0 .. n_classes - 1 here, in ascending order.
+    ``seed`` is that of centres and classifiers.
     """
 
     labels: Tensor  # int64[n], or bool[n, n_classes] if some example has several
@@ -37,9 +37,6 @@ class ClassSupervision(nn.Module):
             ids = torch.unique(labels[labels >= 0])
             self.n_classes = len(ids)
             labels = torch.where(labels >= 0, torch.searchsorted(ids, labels.contiguous()), -1)
-        if self.n_classes < 2:
-            what = f"the training examples have {self.n_classes} class{'es' * (self.n_classes == 0)}"
-            raise HashbenchError(f"{what}: two or more are needed to tell apart")
         self.seed = seed
         self.register_buffer("labels", labels, persistent=False)
 

@@ -21,11 +21,8 @@ class CrossEntropy(RowObjective):
     def __init__(self, labels: ArrayLike, classes: int, smoothing: float) -> None:
         super().__init__()
         labels = torch.as_tensor(labels)
-        if labels.ndim != 1:
-            raise HashbenchError("a classifier needs one class for each training example; these have several labels")
-        if len(labels) and not 0 <= int(labels.min()) <= int(labels.max()) < classes:
-            present = f"{int(labels.min())} to {int(labels.max())}"
-            raise HashbenchError(f"the classes of the training examples are {present}: 0 to {classes - 1} is expected")
+        if labels.ndim != 1 or int(labels.min()) < 0 or int(labels.max()) >= classes:
+            raise HashbenchError(f"a classifier needs one class of 0 to {classes - 1} for each training example")
         self.smoothing = smoothing
         self.register_buffer("labels", labels, persistent=False)
 

@@ -6,7 +6,6 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from hashbench.foundation.errors import HashbenchError
 from hashbench.losses import dpn
 from hashbench.losses._centres import eigen_signs
 from hashbench.losses._classes import CentreObjective, ClassSupervision
@@ -20,9 +19,6 @@ def objective(classes: ClassSupervision, bits: int, *, margin: float) -> CentreO
     bits weigh the same; the paper's headline figures rank by learned weights of bits, which is another thing.
     """
     combinations, similarity = _combinations(classes)
-    if len(similarity) > 2**bits:
-        more = f"{len(similarity)} classes or combinations of labels, and {2**bits} codes of {bits} bits"
-        raise HashbenchError(f"hbmp: {more}: more bits, or fewer classes")
     centres = eigen_signs(similarity, bits, classes.seed)
     return CentreObjective(combinations, centres, partial(dpn.loss, margin=margin))
 

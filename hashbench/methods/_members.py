@@ -9,9 +9,8 @@ from hashbench.foundation.errors import HashbenchError
 def labelled_examples(method: str, features: Floats, data: TrainingData, *, several: bool) -> tuple[Floats, Floats]:
     """The ``features`` [m, d] of the examples that have a class, and Y [m, classes]: 1 for each class of an example.
 
-    Classes without an example are left out; the others stand in ascending order. Raises HashbenchError where there are
-    no labels, or several of one example and not ``several``; TrainingFailed for fewer than two classes, or where no two
-    examples share one.
+    Classes without an example are left out; the others stand in ascending order. Raises HashbenchError where an
+    example has several labels and ``several`` is not set; TrainingFailed for fewer than two classes.
     """
     labels = data.labels
     if labels.ndim == 1:
@@ -19,14 +18,9 @@ def labelled_examples(method: str, features: Floats, data: TrainingData, *, seve
     else:
         members = labels[:, (labels > 0).any(axis=0)] > 0
     has_class = members.any(axis=1)
-    if not has_class.any():
-        raise HashbenchError(f"{method} learns from class labels: the {len(labels)} training examples have none")
     if not several and (members.sum(axis=1) > 1).any():
         raise HashbenchError(f"{method} needs one class for each training example; these have several labels")
     n_classes = members.shape[1]
     if n_classes < 2:
         raise TrainingFailed(f"{method} needs training examples of two classes or more; there are {n_classes}")
-    if not (members.sum(axis=0) > 1).any():
-        few = f"no two of the {len(labels)} training examples are of one class"
-        raise TrainingFailed(f"{few}: {method} needs a class with two examples")
     return features[has_class], members[has_class].astype(np.float64)

@@ -18,10 +18,9 @@ class Settings(RawSettings):
 
     @model_validator(mode="after")
     def _views_differ(self) -> Self:
-        if self.copies == 1:
-            raise ValueError("the two views of an item are different copies: copies = 2 or more, or 0")
-        if not self.copies and not self.feature_dropout and self.augment == "none":
-            raise ValueError("two equal views: copies, feature_dropout or augment must tell them apart")
+        is_varied = self.copies or self.feature_dropout or self.augment != "none"
+        if self.copies == 1 or not is_varied:
+            raise ValueError("two equal views: copies (2 or more), feature_dropout or augment must tell them apart")
         return self
 
 

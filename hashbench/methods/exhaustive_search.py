@@ -7,7 +7,6 @@ from pydantic import Field, model_validator
 
 from hashbench.contract import CodeSettings, Hasher, SavedHasher, TrainingData
 from hashbench.foundation.config import Setting
-from hashbench.foundation.errors import HashbenchError
 from hashbench.methods._method import Base, Method, RowObjective, load, trained
 from hashbench.sparse.codes import MAX_D
 from hashbench.sparse.hasher import ExhaustiveSearch
@@ -82,16 +81,13 @@ def sparse_method(
 ) -> Method:
     """The method of k-sparse codes that starts from a metric network, which ``fit`` and ``load`` are given last."""
 
-    def network(base: Hasher | None) -> ExhaustiveSearch:
-        if not isinstance(base, ExhaustiveSearch):
-            raise HashbenchError(f"base: {type(base).__name__}: the hasher of exhaustive_search is expected")
-        return base
-
     def fitted(chosen: Any, data: TrainingData) -> Hasher:
-        return fit(chosen, data, network(data.base))
+        assert isinstance(data.base, ExhaustiveSearch)
+        return fit(chosen, data, data.base)
 
     def loaded(chosen: Any, stored: SavedHasher) -> Hasher:
-        return load(chosen, stored, network(stored.base))
+        assert isinstance(stored.base, ExhaustiveSearch)
+        return load(chosen, stored, stored.base)
 
     def settings_of_base(chosen: SparseSettings) -> dict[str, Setting]:
         return {"base": chosen.base, "d": chosen.d, "model": chosen.model, "features": chosen.features}

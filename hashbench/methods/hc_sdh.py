@@ -28,14 +28,9 @@ def _learn(settings: Settings, inputs: Floats, members: Floats, random: np.rando
 def class_rows(n_classes: int, bits: int) -> Floats:
     """The first rows of a Hadamard matrix, float64[n_classes, bits] of -1 and +1."""
     matrix = hadamard(bits)
-    if matrix is None:
-        raise HashbenchError(
-            f"hc_sdh: no Hadamard matrix of order {bits} is constructed here: 2 bits or a multiple of 4"
-        )
-    if n_classes > bits:
-        raise HashbenchError(
-            f"hc_sdh: {n_classes} classes at {bits} bits: a class is a row, so at least {n_classes} bits"
-        )
+    if matrix is None or n_classes > bits:
+        rows = f"{n_classes} classes are rows of a Hadamard matrix of order {bits}"
+        raise HashbenchError(f"hc_sdh: {rows}: bits must be 2 or a multiple of 4, and as many as classes or more")
     return matrix[:n_classes].astype(np.float64)
 
 

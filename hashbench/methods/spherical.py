@@ -10,7 +10,6 @@ import numpy as np
 from pydantic import Field
 
 from hashbench.contract import Floats, TrainingData
-from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.progress import with_bar
 from hashbench.methods._shallow import HashFunction, ShallowSettings, shallow_method
 from hashbench.steps import Step, multiply, squared_distances, subtract
@@ -41,12 +40,10 @@ class Spheres(HashFunction):
 
 def _fit(settings: Settings, features: Floats, data: TrainingData) -> Spheres:
     n = len(features)
-    if settings.sample > n:
-        raise HashbenchError(f"sample = {settings.sample}: there are {n} training examples to average for a centre")
     mean = features.mean(axis=0)
     centred = features - mean  # distances stay as they are, with less rounding
     random = np.random.default_rng(data.seed)
-    chosen = [random.choice(n, settings.sample, replace=False) for _ in range(settings.bits)]
+    chosen = [random.choice(n, min(settings.sample, n), replace=False) for _ in range(settings.bits)]
     centres = np.stack([centred[ids].mean(axis=0) for ids in chosen])
     for _ in with_bar(range(settings.iterations), "spheres", "iteration", shown=data.progress):
         distances = squared_distances(centred, centres)

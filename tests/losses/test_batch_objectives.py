@@ -163,29 +163,6 @@ def dfh_objective(of: LabelSupervision, bits: int, *, margin: float, **weights: 
     return dfh.Objective(dfh.MemoryLikelihood(of, bits, margin=margin), of.labels, bits, **weights)
 
 
-def test_dfhs_terms_have_a_gradient_and_centres_have_none() -> None:
-    def objective(**changes: float) -> dfh.Objective:
-        weights: Any = {"margin": 0.5, "mu": 0.8, "vul": 0.3, "eta": 0.0, **changes}
-        objective_ = dfh_objective(LabelSupervision(torch.tensor([0, 1, 2, 0])), BITS, **weights).double()
-        objective_.get_buffer("likelihood.outputs").copy_(outputs(4, seed=1))
-        return objective_
-
-    u = outputs(4)
-    rows = torch.arange(4)
-    likelihood, all_terms = (gradient(lambda v, w=w: objective(eta=w)(v, rows, draws()), u) for w in (0.0, 1.0))
-    # of softplus(m - s theta), s = 1 or -1: -s sigmoid(m - s theta); the outputs in the memory have no gradient
-    s = 2.0 * levels([[0], [1], [2], [0]]).clamp(max=1) - 1
-    slope = -s * (0.5 - s * (u @ u.T) / 2).sigmoid()
-    torch.testing.assert_close(likelihood, slope @ u / 2 / slope.numel())
-    codes = u - (all_terms - likelihood) * u.numel() / 2  # of (B - u)^2, whose mean it is
-    torch.testing.assert_close(codes, codes.sign())
-
-
-def test_labels_weigh_one_in_all() -> None:
-    assert dfh.label_weights(torch.tensor([7, -1, 3, 7])).tolist() == [[0, 1], [0, 0], [1, 0], [0, 1]]
-    assert dfh.label_weights(torch.tensor([[1, 1, 0], [0, 0, 0]])).tolist() == [[0.5, 0.5], [0, 0]]
-
-
 WIDTH = 32
 LABEL = torch.arange(200) % 10
 # as the methods' files have them; whether the outputs are relaxed by tanh

@@ -25,15 +25,7 @@ def test_it_is_the_formula(smoothing: float) -> None:
     assert objective.state_dict() == {}
 
 
-@pytest.mark.parametrize(
-    ("labels", "complaint"),
-    [
-        ([0, 1, -1], "the classes of the training examples are -1 to 1: 0 to 2 is expected"),
-        ([0, 1, 3], "the classes of the training examples are 0 to 3: 0 to 2 is expected"),
-        ([[0, 1], [1, 0]], "these have several labels"),
-    ],
-)
-def test_examples_without_one_class_are_one_line(labels: list[object], complaint: str) -> None:
-    with pytest.raises(HashbenchError, match=complaint) as caught:
+@pytest.mark.parametrize("labels", [[0, 1, -1], [0, 1, 3], [[0, 1], [1, 0]]])
+def test_examples_without_one_class_are_one_line(labels: list[object]) -> None:
+    with pytest.raises(HashbenchError, match=r"^a classifier needs one class of 0 to 2 for each training example$"):
         CrossEntropy(torch.tensor(labels), 3, 0.1)
-    assert "\n" not in str(caught.value)

@@ -1,7 +1,6 @@
 """DSDH and ADSH: objectives with discrete codes, against loops over examples and bits."""
 
 import math
-from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,6 @@ import torch
 from support.small_training import examples
 from torch import Tensor
 
-from hashbench import score
 from hashbench.contract import ItemRows, SavedHasher, SearchItems
 from hashbench.losses import ClassSupervision, LabelSupervision, adsh, as_row_objective, dpsh, dsdh
 from hashbench.methods import METHODS
@@ -74,31 +72,6 @@ def test_dsdh_is_its_formula(labels: Tensor, classifier: Any) -> None:
     assert torch.autograd.gradcheck(lambda v: objective.forward(v, ROWS, torch.Generator()), (u,))
 
 
-@pytest.mark.parametrize("name", ["dsdh", "dsdh_memory", "adsh"])
-def test_free_codes_are_brought_to_their_classes(name: str) -> None:
-    width = 32
-    label = torch.arange(200) % 10
-    supervision = LabelSupervision(label)
-    classes = ClassSupervision(label, 0)
-    likelihood = {
-        "dsdh": as_row_objective(partial(dpsh.loss, eta=0.0), supervision),
-        "dsdh_memory": dpsh.MemoryObjective(supervision, width, eta=0.0),
-    }
-    weights: Any = {"eta": 0.0055, "pull": 55, "ridge": 0.1, "classifier": "once"}
-    of_dsdh = {key: dsdh.Objective(likelihood_, classes, **weights) for key, likelihood_ in likelihood.items()}
-    objective = of_dsdh.get(name) or adsh.Objective(supervision, width, gamma=200, every=3)
-    generator = torch.Generator().manual_seed(0)
-    u = torch.nn.Parameter(0.1 * torch.randn(200, width, generator=generator))
-    optimiser = torch.optim.Adam([u], lr=0.03)
-    for step in range(100):
-        optimiser.zero_grad()
-        objective.forward(u.tanh() if name == "adsh" else u, torch.arange(200), generator).backward()
-        optimiser.step()
-        objective.after_epoch(step)
-    codes = (u.detach() > 0).numpy().astype(np.uint8)
-    assert score(codes, codes, label.numpy(), label.numpy(), metrics=["ap"], exclude_self=True)["ap"] >= 0.94
-
-
 @pytest.mark.parametrize("labels", [LABELS, SEVERAL], ids=["one", "several"])
 def test_adsh_is_its_formula(labels: Tensor) -> None:
     f = outputs(2).tanh().requires_grad_()
@@ -119,16 +92,6 @@ def test_adsh_is_its_formula(labels: Tensor) -> None:
     expected = np.mean((plain @ v.T - BITS * s) ** 2) + 3.0 / M * np.mean(((v - plain) ** 2).sum(1))
     assert actual.item() == pytest.approx(expected, rel=1e-6)
     assert torch.autograd.gradcheck(lambda u: objective.forward(u, ROWS, torch.Generator()), (f,))
-
-
-def test_adsh_solves_only_after_its_epochs() -> None:
-    objective = adsh.Objective(LabelSupervision(LABELS), BITS, gamma=3.0, every=3)
-    objective.forward(outputs(), ROWS, torch.Generator())
-    for epoch in range(2):
-        objective.after_epoch(epoch)
-        assert not objective.codes.any()
-    objective.after_epoch(2)
-    assert objective.codes.abs().min() == 1
 
 
 def test_learnt_codes_are_those_of_the_training_examples_in_the_database(tmp_path: Path) -> None:

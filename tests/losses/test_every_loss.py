@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from hashbench.foundation.errors import HashbenchError
 from hashbench.losses import (
     dbdh,
     dch,
@@ -211,42 +210,3 @@ def test_not_a_number_in_gives_not_a_number_out(loss: Loss) -> None:
     relaxed, relevance = batch(8)
     relaxed[0] = torch.nan
     assert loss(relaxed, torch.ones_like(relevance) - torch.eye(8, dtype=torch.long).roll(1, 0)).isnan()
-
-
-@of(OF_BATCHES)
-def test_a_batch_of_a_wrong_shape_is_refused_in_one_line(loss: Loss) -> None:
-    for relaxed, relevance in (
-        (torch.zeros(3, 2), torch.zeros(3, 2, dtype=torch.long)),
-        (torch.zeros(3, 2), torch.zeros(3, 3)),
-        (torch.zeros(3), torch.zeros(3, 3, dtype=torch.long)),
-        (torch.zeros(0, 4), torch.zeros(0, 0, dtype=torch.long)),
-        (torch.zeros(3, 2, dtype=torch.long), torch.zeros(3, 3, dtype=torch.long)),
-    ):
-        with pytest.raises(HashbenchError, match="needed") as caught:
-            loss(relaxed, relevance)
-        assert "\n" not in str(caught.value)
-
-
-WHOLE = torch.zeros(3, dtype=torch.long)
-
-
-@pytest.mark.parametrize(
-    ("embeddings", "labels"),
-    [
-        (torch.zeros(3, 2), torch.zeros(4, dtype=torch.long)),
-        (torch.zeros(3, 2), torch.zeros(3)),
-        (torch.zeros(3, 2), torch.zeros(3, 5, dtype=torch.long)),
-        (torch.zeros(3), WHOLE),
-        (torch.zeros(0, 2), torch.zeros(0, dtype=torch.long)),
-        (torch.zeros(3, 2, dtype=torch.long), WHOLE),
-    ],
-)
-def test_embeddings_and_labels_of_a_wrong_shape_are_refused(embeddings: Tensor, labels: Tensor) -> None:
-    with pytest.raises(HashbenchError, match=r"^batch: (embeddings|labels): .* needed$"):
-        metric_learning.triplet(embeddings, labels, margin=1.0)
-
-
-@pytest.mark.parametrize("shape", [(5, 3), (0, 3), (4,), (4, 0)])
-def test_what_is_not_two_rounds_is_refused(shape: tuple[int, ...]) -> None:
-    with pytest.raises(HashbenchError, match=r"^npairs: .* two rounds .* needed$"):
-        metric_learning.npairs(torch.zeros(shape), l2=0.0)

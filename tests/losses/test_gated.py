@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from support.watched_tensors import watch
 from torch import Tensor
 
-from hashbench.foundation.errors import HashbenchError
 from hashbench.losses import gated
 
 Pairwise = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
@@ -67,12 +66,6 @@ def test_equals_the_loop(
     torch.testing.assert_close(form(*pair), oracle(*pair), rtol=1e-12, atol=1e-12)
 
 
-def test_codes_of_two_sizes_can_be_compared() -> None:
-    pair = *draw(4, 6, 1), *draw(3, 6, 4, seed=1)
-    torch.testing.assert_close(gated.distance(*pair), SLOW_DISTANCE(*pair))
-    torch.testing.assert_close(gated.similarity(*pair), SLOW_SIMILARITY(*pair))
-
-
 @every_form
 @pytest.mark.parametrize("k", [1, 3])
 def test_gradient_is_that_of_the_value(form: Pairwise, oracle: Pairwise, k: int) -> None:
@@ -83,34 +76,6 @@ def test_gradient_is_that_of_the_value(form: Pairwise, oracle: Pairwise, k: int)
     assert torch.autograd.gradcheck(lambda both: gated.distance_within(both, b), (f,))
 
 
-def printed(f: Tensor, buckets: Tensor) -> Tensor:
-    """Eq. 8 with codes as vectors, all pairs and bits."""
-    h = torch.zeros_like(f, dtype=torch.bool).scatter(1, buckets, True)
-    return ((h[:, None] | h) * (f[:, None] - f)).abs().sum(2)
-
-
-def test_value_and_gradient_are_those_of_the_printed_form() -> None:
-    embeddings, of_classes = draw(24, 16, 3)
-    buckets = of_classes[:6].repeat(4, 1)  # as in training: the examples of a class share a code
-    weight = torch.randn(24, 24, generator=torch.Generator().manual_seed(2), dtype=torch.float64)
-    actual = []
-    for form in (gated.distance_within, printed):
-        leaf = embeddings.clone().requires_grad_()
-        value = form(leaf, buckets)
-        (value * weight).sum().backward()
-        actual.append((value.detach(), leaf.grad))
-    torch.testing.assert_close(actual[0], actual[1])
-
-
-def test_equal_embeddings_have_no_distance_and_no_gradient() -> None:
-    leaf = torch.ones(6, 4, requires_grad=True)
-    value = gated.distance_within(leaf, draw(6, 4, 2)[1])
-    value.sum().backward()
-    assert value.count_nonzero() == 0
-    assert leaf.grad is not None
-    assert leaf.grad.count_nonzero() == 0
-
-
 @pytest.mark.parametrize("k", [1, 4])
 def test_no_array_is_of_pairs_and_dimensions(k: int) -> None:
     embeddings, buckets = draw(40, 100, k)
@@ -118,26 +83,3 @@ def test_no_array_is_of_pairs_and_dimensions(k: int) -> None:
     distances = watch(lambda: gated.distance_within(embeddings, buckets).sum())
     assert distances.largest == max(40 * 40 * k, 40 * 100)
     assert watch(lambda: gated.similarity(embeddings, buckets, embeddings, buckets).sum()).largest == 40 * 100
-
-
-@pytest.mark.parametrize(
-    ("embeddings", "buckets"),
-    [
-        (torch.zeros(3, 4), torch.zeros(3, dtype=torch.long)),
-        (torch.zeros(3, 4), torch.zeros(2, 1, dtype=torch.long)),
-        (torch.zeros(3, 4), torch.zeros(3, 1)),
-        (torch.zeros(3, 4), torch.zeros(3, 0, dtype=torch.long)),
-        (torch.zeros(3, 4), torch.zeros(3, 5, dtype=torch.long)),
-        (torch.zeros(3), torch.zeros(3, 1, dtype=torch.long)),
-        (torch.zeros(3, 4, dtype=torch.long), torch.zeros(3, 1, dtype=torch.long)),
-    ],
-    ids=["flat", "too few", "floats", "no bit", "more bits than there are", "flat embeddings", "whole embeddings"],
-)
-def test_codes_of_a_wrong_shape_are_refused_in_one_line(embeddings: Tensor, buckets: Tensor) -> None:
-    right = torch.zeros(2, 4), torch.zeros(2, 1, dtype=torch.long)
-    for compare in (gated.distance, gated.similarity):
-        with pytest.raises(HashbenchError, match="needed") as caught:
-            compare(embeddings, buckets, *right)
-        assert "\n" not in str(caught.value)
-    with pytest.raises(HashbenchError, match="needed"):
-        gated.distance_within(embeddings, buckets)

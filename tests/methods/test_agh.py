@@ -59,33 +59,12 @@ def test_thresholds_minimise_the_cut_of_a_balanced_second_layer(k: int) -> None:
     np.testing.assert_allclose(second(upper), np.where(positive, y - upper, lower - y), atol=1e-9)
 
 
-def test_the_second_layer_splits_both_sides_of_the_first() -> None:
-    function = fitted(settings())
-    first, second = np.hsplit(function.activations(FEATURES), 2)
-    expected = np.where(first > 0, first - function.upper, function.lower - first)
-    np.testing.assert_allclose(second, expected)
-
-
-def test_one_layer_gives_a_bit_of_each_eigenvector() -> None:
-    one = fitted(settings(layers=1))
-    two = fitted(settings(bits=16))
-    np.testing.assert_allclose(one.activations(FEATURES), two.activations(FEATURES)[:, :8], rtol=0, atol=1e-12)
-
-
 def test_an_odd_number_of_bits_has_one_eigenvector_with_a_first_bit_alone() -> None:
     odd = fitted(settings(bits=7))
     even = fitted(settings(bits=8))
     assert (odd.projection.shape[1], len(odd.upper)) == (4, 3)
     # products with 7 columns and with 8 may be rounded in another way
     np.testing.assert_allclose(odd.activations(FEATURES), even.activations(FEATURES)[:, :7], rtol=0, atol=1e-12)
-
-
-def test_separate_parts_of_the_graph_give_no_bits() -> None:
-    apart = np.vstack([FEATURES, FEATURES + 1000])
-    z = anchor_weights(squared_distances(apart, np.vstack([ANCHORS, ANCHORS + 1000])), 4, 1.5)
-    y = z @ eigenvectors(z)
-    np.testing.assert_allclose(y[:120].sum(axis=0), 0, atol=1e-8)
-    np.testing.assert_allclose(y[120:].sum(axis=0), 0, atol=1e-8)
 
 
 @pytest.mark.parametrize(

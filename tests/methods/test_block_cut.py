@@ -70,12 +70,3 @@ def test_blocks_of_classes() -> None:
     assert sorted(len(block) for block in blocks) == [1, 5, 10, 20]
     assert all(len(set(labels[block])) == 1 for block in blocks)
     np.testing.assert_array_equal(np.sort(np.concatenate(blocks)), np.arange(36))
-
-
-def test_blocks_of_shared_labels_hold_relevant_pairs_only() -> None:
-    labels = (np.random.default_rng(0).uniform(size=(60, 4)) < 0.4).astype(int)
-    pairs = labels @ labels.T > 0
-    blocks = submodular_blocks(pairs, 60, np.random.default_rng(0))
-    np.testing.assert_array_equal(np.sort(np.concatenate(blocks)), np.arange(60))
-    for block in blocks:
-        assert pairs[np.ix_(block, block)][~np.eye(len(block), dtype=bool)].all()

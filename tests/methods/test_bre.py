@@ -69,15 +69,6 @@ def test_a_step_is_the_best_of_all_values_of_the_weight(bit: int, anchor: int) -
     assert objective_of(embedding.weights, embedding) == pytest.approx(embedding.objective)
 
 
-def test_examples_that_the_anchor_does_not_move_keep_their_bits() -> None:
-    embedding = an_embedding()
-    anchor = embedding.anchors[1, 2]
-    embedding.kernel[anchor, ::2] = 0
-    kept = embedding.activations[2, ::2].copy()
-    embedding.improve(2, 1)
-    np.testing.assert_array_equal(embedding.activations[2, ::2], kept)
-
-
 def test_the_objective_never_rises() -> None:
     embedding = an_embedding()
     random = np.random.default_rng(7)
@@ -88,13 +79,6 @@ def test_the_objective_never_rises() -> None:
     assert (np.diff(objectives) <= 0).all()
     assert objectives[-1] < 0.8 * objectives[0]
     np.testing.assert_allclose(embedding.objective, objective_of(embedding.weights, embedding))
-
-
-def test_equal_examples_flip_together() -> None:
-    data = examples()
-    twice = data_of(np.repeat(data.items, 2, axis=0), np.repeat(data.labels, 2))
-    bits = bre.METHOD.fit(SETTINGS, twice).encode(twice.items) > 0
-    np.testing.assert_array_equal(bits[::2], bits[1::2])
 
 
 def test_pairs_are_the_share_of_each_example_without_itself() -> None:
@@ -121,22 +105,3 @@ def test_supervised_codes_tell_classes_apart() -> None:
     assert near < near_before
     assert far > far_before
     assert far > 2 * near
-
-
-def test_unsupervised_codes_reconstruct_distances() -> None:
-    data = examples()
-    settings = SETTINGS.model_copy(update={"supervised": False, "bits": 24})
-    features = data.items.astype(np.float64)
-    distances = np.square(features[:, None] - features).sum(axis=2)
-    distances /= distances.max()
-
-    def error(passes: int) -> float:
-        hasher = bre.METHOD.fit(settings.model_copy(update={"passes": passes}), data)
-        bits = hasher.encode(data.items) > 0
-        return float(np.square((bits[:, None] != bits).mean(axis=2) - distances).mean())
-
-    assert error(30) < 0.75 * error(0)
-
-
-def test_without_supervision_one_class_is_no_fault() -> None:
-    bre.METHOD.fit(SETTINGS.model_copy(update={"supervised": False}), examples(n_classes=1))

@@ -60,7 +60,3 @@ def test_a_spectrum_is_a_minimum_for_its_codes(d: int, penalty: float) -> None:
         other = minimize(objective, RANDOM.standard_normal(d), args=(x, codes, penalty))
         assert other.fun >= best - 1e-6 * abs(best)
     assert minimize(objective, actual, args=(x, codes, penalty)).fun == pytest.approx(best, rel=1e-6)
-
-
-def test_a_frequency_without_features_has_the_size_that_the_penalty_wants() -> None:
-    assert np.abs(best_spectrum(np.zeros((3, 4), complex), np.ones((3, 2)), 6, 1.0)) == pytest.approx(1)

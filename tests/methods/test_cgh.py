@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hashbench.contract import TrainingData, TrainingFailed
+from hashbench.contract import TrainingData
 from hashbench.datasets.card import load_card
 from hashbench.datasets.split import split
 from hashbench.datasets.store import open_dataset
@@ -71,12 +71,6 @@ def test_the_master_reaches_the_optimum_of_its_convex_problem() -> None:
     assert (gradient[~on] > -2e-2).all()
 
 
-def test_the_first_bit_gives_all_triplets_the_same_weight() -> None:
-    neighbours = Neighbours(np.full((2, 5), 4), 2, np.array([2, 2]), np.array([3, 3]))
-    master = TripletMaster(settings(), neighbours, np.random.default_rng(0))
-    np.testing.assert_allclose(master.pair_weights, [[-1, -1, 2 / 3, 2 / 3, 2 / 3]] * 2, rtol=1e-6)
-
-
 def test_the_objective_and_its_gradient_have_no_error_of_float32() -> None:
     """An error of 1e-7 would depend on the processor, and the codes on the error."""
     random = np.random.default_rng(0)
@@ -112,8 +106,3 @@ def test_learned_bits_keep_triplets_in_order(hash_functions: str) -> None:
     neighbours = random_neighbours(data, 20, 20, np.random.default_rng(9))
     near, far = np.split(np.take_along_axis(distances, neighbours.ids, axis=1), [20], axis=1)
     assert (near[:, :, None] < far[:, None]).mean() > 0.97
-
-
-def test_a_loss_weight_without_weights_is_refused() -> None:
-    with pytest.raises(TrainingFailed, match="C is too small"):
-        METHODS.get("cgh").fit(settings(bits=2, C=0.01), digits(60))

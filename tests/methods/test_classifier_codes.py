@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from support.fits import data_of, function_of
 
-from hashbench.codes import binarize
 from hashbench.contract import TrainingFailed
 from hashbench.foundation.errors import HashbenchError
 from hashbench.methods.classifier_codes import ClassCodes, Settings, hadamard_codes, logistic
@@ -20,19 +19,6 @@ def settings(**changes: float) -> Settings:
 
 def fitted(labels: np.ndarray = LABELS, **changes: float) -> ClassCodes:
     return function_of(ClassCodes, "classifier_codes", settings(**changes), data_of(FEATURES, labels))
-
-
-def test_the_first_bits_are_the_class_number() -> None:
-    bits = binarize(hadamard_codes(10, 4)).bits()
-    np.testing.assert_array_equal(bits @ (1 << np.arange(4)), np.arange(10))
-
-
-@pytest.mark.parametrize(("classes", "cycle"), [(2, 1), (10, 15), (16, 15), (26, 31)])
-def test_all_columns_together_put_any_two_classes_at_one_distance(classes: int, cycle: int) -> None:
-    for times in (1, 3):
-        codes = hadamard_codes(classes, times * cycle)
-        distances = (codes[:, None] != codes[None]).sum(axis=2)
-        assert set(distances[~np.eye(classes, dtype=bool)]) == {times * (cycle + 1) // 2}
 
 
 @pytest.mark.parametrize("bits", range(4, 70))

@@ -70,23 +70,6 @@ def test_a_program_is_solved_as_released(m: int, seed: int) -> None:
     assert cost(actual, quadratic, linear) == pytest.approx(cost(2 * chosen[:-1] - 1, quadratic, linear))
 
 
-@pytest.mark.parametrize("seed", range(8))
-def test_its_scatter_is_at_most_twice_the_least_of_all_balanced_codes(seed: int) -> None:
-    quadratic, linear = program(seed, 8)
-    # a root of lambda I - A with the least lambda: the bound says most there
-    form = augmented(quadratic, linear)
-    values, vectors = np.linalg.eigh(form)
-    points = (vectors * np.sqrt(np.maximum(values[-1] - values, 0))).T
-    points = vectors @ points
-    actual = np.append(cosdish.half_ones(quadratic, linear) > 0, True).astype(float)
-    every = [np.append(np.isin(np.arange(8), ones), True).astype(float) for ones in combinations(range(8), 4)]
-    least = min(scatter_of(points, columns_) for columns_ in every)
-    assert actual[:-1].sum() == 4
-    assert least - 1e-9 <= scatter_of(points, actual) <= 2 * least + 1e-9
-    costs = [cost(2 * columns_[:-1] - 1, quadratic, linear) for columns_ in every]
-    assert cost(2 * actual[:-1] - 1, quadratic, linear) < np.mean(costs)
-
-
 def test_the_programs_are_those_of_the_residual() -> None:
     """For each bit ||R - b b^T||^2 + ||R' - c b^T||^2 is b^T Q b + p^T b and a constant."""
     random = np.random.default_rng(0)
@@ -113,14 +96,6 @@ def test_the_programs_are_those_of_the_residual() -> None:
         np.testing.assert_array_equal(actual[:, k], cosdish.half_ones(quadratic, linear))
         inner = inner - np.outer(actual[:, k], actual[:, k])
         outer = outer - np.outer(others[:, k], actual[:, k])
-
-
-def test_weights_of_pairs_sum_to_0() -> None:
-    relevant = (np.random.default_rng(0).random((30, 5)) < 0.2).astype(float)
-    weights = cosdish.balanced(relevant)
-    assert weights.sum() == pytest.approx(0)
-    assert (weights[relevant > 0] == 1).all() and len(np.unique(weights)) == 2
-    assert np.isfinite(cosdish.balanced(np.ones((3, 2)))).all()
 
 
 def test_fit_is_the_alternation_transcribed() -> None:

@@ -53,7 +53,3 @@ def test_each_pair_of_neighbours_stands_once_even_at_equal_distances() -> None:
 def test_what_it_cannot_give_is_refused(changes: dict[str, float], complaint: str) -> None:
     with pytest.raises(HashbenchError, match=complaint):
         fitted(**changes)
-
-
-def test_one_bit_has_two_groups() -> None:
-    assert fitted(bits=1).projection.shape == (4, 1)

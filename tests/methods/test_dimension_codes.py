@@ -72,11 +72,6 @@ def test_packed_numbers_give_the_exact_products_in_any_blocks(bits: int, monkeyp
     np.testing.assert_array_equal(alone(slice(0, 1)), whole[3:4])
 
 
-def test_packed_bits_are_an_eighth_of_the_features_and_stand_lowest_first() -> None:
-    assert pack_numbers(np.array([[1, 0, 0, 0, 0, 0, 0, 0, 1]], np.uint8), 1).tolist() == [[1, 1]]
-    assert pack_numbers(np.array([[3, 0, 1]], np.uint8), 4).tolist() == [[3, 1]]
-
-
 @pytest.mark.parametrize(
     ("centre", "expected"), [("none", [[1, 0], [1, 1]]), ("mean", [[0, 0], [0, 1]]), ("median", [[0, 0], [1, 1]])]
 )
@@ -261,18 +256,3 @@ def test_as_many_bytes_are_written_as_are_counted(method: str, bits: int, metric
 def test_bits_are_whole_bits_of_a_feature(method: str, bits: int) -> None:
     with pytest.raises(HashbenchError, match=rf"^{bits} bits of 16 features: .*: 16, 32, \.\.\. or 128 bits$"):
         fitted(method, ITEMS, bits)
-
-
-@pytest.mark.parametrize(
-    ("method", "bits", "expected"),
-    [
-        ("sign", 384, 48),
-        ("itq", 12, 2),
-        ("pq", 64, 8),
-        ("scalar", 3072, 384),
-        ("rabitq", 384, 56),
-        ("turboquant", 768, 100),
-    ],
-)
-def test_the_bytes_of_an_item_count_everything(method: str, bits: int, expected: int) -> None:
-    assert Run.resolve("digits", "s1", method, {"bits": bits}).settings.bytes_per_item == expected

@@ -105,25 +105,6 @@ def test_every_model_trains(model: str, tmp_path: Path) -> None:
     assert hasher.encode(open_dataset(load_card("digits")).items[:5]).shape == (5, 12)
 
 
-def test_itq_rotates_the_principal_components(tmp_path: Path) -> None:
-    data = training_data(tmp_path)
-    hasher = METHODS.get("itq").fit(resolved("itq").settings, data)
-    flat = data.items.reshape(len(data.items), -1) / 16.0
-    activations = hasher.encode(data.items)
-    centred = flat - flat.mean(0)
-    top = np.linalg.svd(centred, compute_uv=False)[:12]
-    # a rotation keeps the energy of the leading components, and brings the codes closer to the corners
-    assert np.square(activations).sum() == pytest.approx(np.square(top).sum(), rel=1e-5)
-    _, _, axes = np.linalg.svd(centred, full_matrices=False)
-    plain = centred @ axes[:12].T
-    scale = np.sqrt(np.square(plain).mean())
-
-    def quantisation(values: np.ndarray) -> float:
-        return float(np.square(np.sign(values) * scale - values).mean())
-
-    assert quantisation(activations) < quantisation(plain)
-
-
 def test_itq_without_iterations_rotates_the_components_at_random(tmp_path: Path) -> None:
     data = training_data(tmp_path)
     plain = METHODS.get("pca_sign").fit(resolved("pca_sign").settings, data).function  # type: ignore[attr-defined]
@@ -154,14 +135,3 @@ def test_lsh_of_the_range_has_the_codes_of_values_scaled_to_1(tmp_path: Path) ->
     np.testing.assert_allclose(2 * fit(by_range, stored).encode(stored.items), expected, rtol=1e-5, atol=1e-5)
     # values that already lie in [-1, 1] are hashed as they are
     np.testing.assert_array_equal(fit(by_range, scaled).encode(scaled.items), expected)
-
-
-def test_lsh_projections_are_normal_and_centred_on_request(tmp_path: Path) -> None:
-    data = training_data(tmp_path)
-    mean = data.items.reshape(len(data.items), -1).mean(0) / 16.0
-    centred = METHODS.get("lsh").fit(resolved("lsh", bits=2000).settings, data)
-    raw = METHODS.get("lsh").fit(Run.resolve("digits", "s1", "lsh", {"bits": 2000, "centre": False}).settings, data)
-    np.testing.assert_allclose(centred.function.mean, mean)  # type: ignore[attr-defined]
-    np.testing.assert_array_equal(raw.function.mean, 0)  # type: ignore[attr-defined]
-    assert abs(float(raw.function.projection.mean())) < 0.02  # type: ignore[attr-defined]
-    assert float(raw.function.projection.std()) == pytest.approx(1, abs=0.02)  # type: ignore[attr-defined]

@@ -7,8 +7,7 @@ from support.fits import data_of, function_of
 
 from hashbench.foundation.errors import HashbenchError
 from hashbench.methods._anchors import AnchorEmbedding, clustered
-from hashbench.methods.imh import Settings, eigenmap, map_of
-from hashbench.steps import anchor_weights, squared_distances
+from hashbench.methods.imh import Settings, map_of
 
 RANDOM = np.random.default_rng(0)
 FEATURES = RANDOM.standard_normal((90, 4)) + 2
@@ -49,14 +48,6 @@ def test_the_eigenmap_is_that_of_the_graph() -> None:
     np.testing.assert_allclose(v.sum(axis=0), 0, atol=1e-9)
 
 
-def test_separate_parts_of_the_graph_give_no_bits() -> None:
-    anchors = np.vstack([FEATURES[:15], FEATURES[:15] + 1000])
-    z = anchor_weights(squared_distances(np.vstack([FEATURES, FEATURES + 1000]), anchors), 3, 1.0)
-    v = eigenmap(anchors, 4, z, np.ones(180))
-    assert v.shape[1] <= 28
-    np.testing.assert_allclose(v[:15].sum(axis=0), 0, atol=1e-6)
-
-
 def test_the_map_is_that_of_the_library_and_balanced() -> None:
     anchors = clustered(FEATURES, 20, 5, 0).cluster_centers_
     actual = map_of(anchors, 3, 5, 7)
@@ -69,16 +60,6 @@ def test_the_map_is_that_of_the_library_and_balanced() -> None:
     np.testing.assert_allclose(actual.mean(axis=0), 0, atol=1e-9)
     np.testing.assert_array_equal(actual, map_of(anchors, 3, 5, 7))
     assert np.abs(actual - map_of(anchors, 3, 5, 8)).max() > 0.1
-
-
-def test_an_item_is_the_weighted_mean_of_its_nearest_anchors() -> None:
-    function = fitted(settings(embedding="tsne"))
-    items = RANDOM.standard_normal((10, 4)) + 2
-    for item, actual in zip(items, function.activations(items), strict=True):
-        distances = np.linalg.norm(item - function.anchors, axis=1)
-        near = np.argsort(distances)[:3]
-        shares = np.exp(-(distances[near] ** 2) / float(function.bandwidth) ** 2)
-        np.testing.assert_allclose(actual, shares @ function.projection[near] / shares.sum())
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from scipy.linalg import eigh, orthogonal_procrustes
-from sklearn.cross_decomposition import CCA
 from support.fits import data_of, function_of
 
 from hashbench.contract import Floats
@@ -32,14 +31,6 @@ def covariances(members: Floats) -> tuple[Floats, Floats, Floats]:
     return both[:7, :7], both[:7, 7:], both[7:, 7:]
 
 
-def test_the_projections_are_those_of_scikit_learn() -> None:
-    scores = (FEATURES - FEATURES.mean(axis=0)) @ canonical(FEATURES, np.eye(5)[LABELS], 1e-9)
-    expected = CCA(4, max_iter=5000, tol=1e-12).fit(FEATURES, np.eye(5)[LABELS]).transform(FEATURES)
-    assert scores.shape == (200, 4)
-    correlated = np.corrcoef(scores.T, expected.T)[:4, 4:]
-    np.testing.assert_allclose(np.abs(correlated), np.eye(4), atol=1e-3)
-
-
 def test_directions_solve_the_eigenproblem_and_have_the_size_of_their_correlation() -> None:
     c_xx, c_xy, c_yy = covariances(SEVERAL)
     c_xx = c_xx + 0.01 * np.eye(7)
@@ -49,12 +40,6 @@ def test_directions_solve_the_eigenproblem_and_have_the_size_of_their_correlatio
     np.testing.assert_allclose(scaled.T @ c_xx @ scaled, np.diag(squares[::-1][: scaled.shape[1]]), atol=1e-9)
     left = c_xy @ np.linalg.solve(c_yy, c_xy.T) @ scaled
     np.testing.assert_allclose(left, c_xx @ scaled * squares[::-1][: scaled.shape[1]], atol=1e-9)
-
-
-def test_several_labels_have_as_many_directions_as_labels() -> None:
-    assert canonical(FEATURES, np.eye(5)[LABELS], 1e-4).shape == (7, 4)
-    assert canonical(FEATURES, SEVERAL, 1e-4).shape == (7, 5)  # one label is 1 minus the four others of its five
-    assert fitted(SEVERAL.astype(np.uint8), bits=5).projection.shape == (7, 5)
 
 
 @pytest.mark.parametrize("bits", [4, 12])
@@ -83,9 +68,3 @@ def test_bits_beyond_the_rank_are_spread() -> None:
     projection = fitted(bits=16).projection
     assert np.linalg.matrix_rank(projection) == 4
     assert np.isfinite(projection).all() and (np.linalg.norm(projection, axis=0) > 1e-3).all()
-
-
-def test_fewer_bits_than_directions_take_the_most_correlated_ones() -> None:
-    projection = fitted(bits=2).projection
-    scaled = canonical(FEATURES, np.eye(5)[LABELS], 1e-4)
-    assert np.linalg.matrix_rank(np.hstack([projection, scaled[:, :2]]), tol=1e-8) == 2

@@ -46,14 +46,6 @@ def test_residual_multiplies_as_the_matrix_that_it_is() -> None:
         dense = dense - np.outer(code, code)
 
 
-def test_residual_of_pairs_that_are_no_classes() -> None:
-    random = np.random.default_rng(2)
-    target = ksh.signs(random.standard_normal((30, 30)))
-    target = np.triu(target) + np.triu(target, 1).T
-    values = random.standard_normal(30)
-    np.testing.assert_allclose(ksh.first_residual(target, 5) @ values, 5 * target @ values, atol=1e-9)
-
-
 def objective(vector: Floats, responses: Floats, matrix: Floats) -> float:
     code = ksh.signs(responses @ vector)
     return float(code @ matrix @ code)
@@ -104,28 +96,3 @@ def test_each_bit_brings_the_codes_closer_to_the_labels(settings: ksh.Settings) 
         residual -= np.outer(code, code)
         assert np.square(residual).sum() == pytest.approx(errors[-1] - gain)
     assert (np.diff(errors) < 0).all()
-
-
-def test_the_smooth_objective_rises_from_the_start() -> None:
-    data = examples()
-    responses = centred(data)
-    target = targets(data)
-
-    def smooth(vector: Floats) -> float:
-        soft = 2 / (1 + np.exp(-responses @ vector)) - 1
-        return float(soft @ (6 * target) @ soft)
-
-    def first_bit(iterations: int) -> Floats:
-        settings = LINEAR.model_copy(update={"iterations": iterations, "tolerance": 0.0})
-        return next(ksh.fit_bits(settings, responses, ksh.first_residual(target, 6)))
-
-    reached = [smooth(first_bit(n)) for n in (0, 3, 30)]
-    assert reached == sorted(reached)
-    assert reached[2] > reached[0]
-
-
-def test_constant_features_change_nothing() -> None:
-    data = examples()
-    wider = np.hstack([data.items, np.full((90, 2), 3, np.float32)])
-    padded = data_of(wider, data.labels)
-    np.testing.assert_array_equal(codes(LINEAR, data), codes(LINEAR, padded))

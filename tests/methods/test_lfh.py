@@ -7,7 +7,6 @@ import pytest
 from support.fits import data_of
 
 from hashbench.contract import Floats, TrainingData
-from hashbench.foundation.errors import HashbenchError
 from hashbench.methods import METHODS, cosdish, lfh
 from hashbench.methods._pairs import RelevantColumns
 
@@ -84,13 +83,6 @@ def test_more_bits_than_features_start_from_repeated_features() -> None:
     np.testing.assert_allclose(components.T @ components, np.diag(np.diag(components.T @ components)), atol=1e-9)
 
 
-def test_columns_of_labels_are_those_of_all_pairs() -> None:
-    multi_hot = (RANDOM.random((40, 3)) < 0.4).astype(np.uint8)
-    for labels, same in ((LABELS, LABELS[:, None] == LABELS), (multi_hot, multi_hot @ multi_hot.T > 0)):
-        ids = np.array([3, 17, 5])
-        np.testing.assert_array_equal(RelevantColumns(data(labels)).of(ids), same[:, ids].astype(float))
-
-
 @pytest.mark.parametrize("method", ["lfh", "cosdish"])
 def test_no_matrix_of_all_pairs_is_in_memory(method: str) -> None:
     n = 20_000  # all pairs take 400 MB as single bytes
@@ -102,9 +94,3 @@ def test_no_matrix_of_all_pairs_is_in_memory(method: str) -> None:
     finally:
         tracemalloc.stop()
     assert most < 150e6
-
-
-@pytest.mark.parametrize("method", ["lfh", "cosdish"])
-def test_refusals(method: str) -> None:
-    with pytest.raises(HashbenchError, match="40 bits from 39 sampled columns, one fewer than training examples"):
-        METHODS.get(method).fit(BOTH[method].model_copy(update={"bits": 40}), data())

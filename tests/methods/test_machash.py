@@ -87,14 +87,6 @@ def test_step_z_lowers_the_penalised_loss(mu: int) -> None:
     assert (codes == hashed).all() == (mu == 10_000)
 
 
-def test_first_codes_of_two_classes_are_opposite() -> None:
-    labels = np.repeat([0, 1], 10)
-    pairs = labels[:, None] == labels
-    step = CodeStep(affinities(pairs), submodular_blocks(pairs, 20, np.random.default_rng(0)), 1, 3)
-    codes = step.first(6, np.random.default_rng(0))
-    assert slow_loss(codes, pairs) == 0
-
-
 def data(folder: Path, labels: np.ndarray | None = None) -> TrainingData:
     digits = open_dataset(load_card("digits"))
     return TrainingData(digits.items[:300], digits.labels[:300] if labels is None else labels, 16.0, 0, folder)
@@ -110,8 +102,3 @@ def test_the_schedule_lowers_the_loss_of_the_hash_functions(hash_functions: str,
         hasher = METHODS.get("machash").fit(Run.resolve("digits", "s1", "machash", chosen).settings, training)
         actual.append(ksh_loss(np.where(hasher.encode(training.items) > 0, 1, -1).astype(np.int8), affinity))
     assert actual[1] < actual[0]
-
-
-def test_more_bits_than_features(tmp_path: Path) -> None:
-    settings = Run.resolve("digits", "s1", "machash", {"bits": 80, "iterations": 1}).settings
-    assert METHODS.get("machash").fit(settings, data(tmp_path)).encode(data(tmp_path).items).shape == (300, 80)

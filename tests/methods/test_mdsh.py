@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from support.fits import data_of, function_of
 
-from hashbench.codes import binarize
 from hashbench.foundation.errors import HashbenchError
 from hashbench.methods.mdsh import Eigenfunctions, Settings, eigenfunctions, histogram, mean_distance
 
@@ -44,15 +43,6 @@ def test_sigma_is_a_multiple_of_the_distance_to_the_nearest_neighbours() -> None
     assert mean_distance(FEATURES[:3], 100) == pytest.approx(distances[:3, :3].sum() / 6)
 
 
-def test_a_histogram_holds_all_examples_and_the_floor() -> None:
-    points, counts = histogram(FEATURES[:, 0], settings())
-    low, high = np.quantile(FEATURES[:, 0], [0.025, 0.975])
-    assert (points[0] > low, points[-1] < high) == (True, True)
-    np.testing.assert_allclose(np.diff(points), (high - low) / 50)
-    assert counts.sum() == pytest.approx(300 * 1.1)
-    assert counts.min() >= 0.1 * 300 / 50
-
-
 def test_the_bits_are_the_largest_eigenvalues_over_all_components() -> None:
     function = fitted(settings())
     mean = FEATURES.mean(axis=0)
@@ -68,14 +58,6 @@ def test_the_bits_are_the_largest_eigenvalues_over_all_components() -> None:
         inner = np.clip(columns[:, bit], function.points[bit, 0], function.points[bit, -1])
         expected = np.interp(inner, function.points[bit], function.values[bit])
         np.testing.assert_allclose(function.activations(FEATURES[:20])[:, bit], expected, atol=1e-12)
-
-
-def test_with_a_wide_affinity_each_component_gives_one_bit_near_its_sign() -> None:
-    bits = binarize(fitted(settings(bits=5, t=50)).activations(FEATURES)).bits()
-    signs = (FEATURES - FEATURES.mean(axis=0) > 0).astype(np.uint8)
-    agreement = np.abs((bits[:, :, None] == signs[:, None]).mean(axis=0) - 0.5) + 0.5
-    assert sorted(agreement.argmax(axis=1)) == [0, 1, 2, 3, 4]
-    assert agreement.max(axis=1).min() > 0.8
 
 
 def test_more_bits_than_eigenfunctions_are_refused() -> None:

@@ -3,10 +3,8 @@
 from itertools import product
 
 import numpy as np
-from support.fits import data_of, function_of
 
-from hashbench.methods import Linear
-from hashbench.methods.ok_means import Settings, quantised
+from hashbench.methods.ok_means import quantised
 
 RANDOM = np.random.default_rng(0)
 X = RANDOM.gamma(1.0, [3.0, 2.0, 1.0], (300, 3))
@@ -36,15 +34,3 @@ def test_one_iteration_by_hand() -> None:
     mean, rotation = quantised(X, FIRST, 1)
     np.testing.assert_allclose(rotation, left @ right, atol=1e-12)
     np.testing.assert_allclose(mean, (X - centres @ rotation.T).mean(axis=0), atol=1e-12)
-
-
-def test_the_mean_and_rotation_are_those_of_the_components() -> None:
-    wide = np.hstack([X, 0.01 * RANDOM.standard_normal((300, 2))]) + 5
-    settings = Settings(bits=3, features="pixels", iterations=30)
-    function = function_of(Linear, "ok_means", settings, data_of(wide))
-    np.testing.assert_allclose(function.projection.T @ function.projection, np.eye(3), atol=1e-12)
-    scales = np.abs(function.activations(wide)).mean(axis=0)
-    centres = np.sign(function.activations(wide)) * scales
-    # where it has converged, the mean is that of what the centres leave
-    left = (wide - centres @ function.projection.T).mean(axis=0) - function.mean
-    np.testing.assert_allclose(left @ function.projection, 0, atol=0.02)

@@ -74,22 +74,6 @@ def test_a_distance_is_the_squared_distance_to_the_reconstructed_item(method: st
     np.testing.assert_allclose(actual, expected, rtol=1e-10, atol=1e-12)
 
 
-def test_distances_and_bytes_are_those_of_faiss_for_the_same_centroids() -> None:
-    faiss = pytest.importorskip("faiss")
-    hasher = fitted("pq", bits=32)
-    index = faiss.IndexPQ(8, 4, 8)
-    faiss.copy_array_to_vector(hasher.function.centroids.astype(np.float32).ravel(), index.pq.centroids)
-    index.is_trained = True
-    queries = RANDOM.standard_normal((7, 8))
-    items = TURNED[:100]
-    index.add(items.astype(np.float32))
-    output = hasher.output(searched(queries, items))
-    np.testing.assert_array_equal(output.items["centroids"], faiss.vector_to_array(index.codes).reshape(100, 4))
-    distances, ids = index.search(queries.astype(np.float32), 100)
-    distances_of_output = output.distances(slice(0, 7))
-    np.testing.assert_allclose(np.take_along_axis(distances_of_output, ids, axis=1), distances, rtol=1e-4, atol=1e-5)
-
-
 def test_the_centroids_are_those_of_k_means_in_each_part() -> None:
     from sklearn.cluster import KMeans
 
@@ -139,12 +123,6 @@ def test_one_rotation_is_that_of_procrustes() -> None:
     _, y = codebooks(TURNED, 2, 40, 3)
     u, _, vt = np.linalg.svd(TURNED.T @ y)
     np.testing.assert_allclose(fitted("opq", iterations=1).function.rotation, u @ vt, atol=1e-10)
-
-
-def test_a_part_with_few_different_rows_has_no_error() -> None:
-    few = np.hstack([np.arange(600)[:, None] % 7, RANDOM.standard_normal((600, 1))]).astype(float)
-    hasher = fitted("pq", few)
-    assert np.allclose(hasher.function.squared_distances(few).min(axis=2)[:, 0], 0, atol=1e-12)
 
 
 @pytest.mark.parametrize("method", ["pq", "opq"])

@@ -53,20 +53,6 @@ STANDARDISING: dict[str, dict[str, object]] = {
 }
 
 
-@pytest.mark.parametrize("scale", [1e-8, 1e8])
-def test_features_of_another_scale_are_scaled_to_the_same(scale: float) -> None:
-    features = np.append(FEATURES.astype(np.float64), np.full((20, 1), 0.1), axis=1)
-    module = ChannelUnitNormalisation(7)
-    of_scaled = ChannelUnitNormalisation(7)
-    module.fit(torch.from_numpy(features))
-    of_scaled.fit(torch.from_numpy(scale * features))
-    torch.testing.assert_close(of_scaled(torch.from_numpy(scale * features)), module(torch.from_numpy(features)))
-    scaling, scaled = (scaling_of("channel_unit_norm", items, 1.0) for items in (features, scale * features))
-    assert scaling is not None and scaled is not None
-    assert np.isinf(scaled.steps()[1].arrays["by"]).tolist() == 6 * [False] + [True]
-    np.testing.assert_allclose(scaled.apply(scale * features), scaling.apply(features), rtol=1e-9, atol=1e-12)
-
-
 @pytest.mark.parametrize("method", STANDARDISING)
 def test_features_of_another_scale_have_the_same_bits(method: str, tmp_path: Path) -> None:
     entry = METHODS.get(method)

@@ -77,19 +77,6 @@ def test_hashnet_has_the_values_of_its_prototxt(dataset: str) -> None:
     assert {key: actual[key] for key in expected} == expected
 
 
-@pytest.mark.parametrize("dataset", ["imagenet100_256", "nuswide81", "coco"])
-def test_hashnet_crops_and_mirrors_images_that_are_stored_at_256_pixels(dataset: str) -> None:
-    actual = settings_of("hashnet", dataset, "hashnet", model="caffenet")
-    assert list(load_card(dataset).item_shape) == [256, 256, 3]
-    assert (actual["augment"], actual["input_images"]) == ("crop_flip", "cropped")
-    assert settings_of("hashnet", "cifar10", "s1", model="caffenet")["input_images"] == "resized"
-
-
-def test_hashnet_here_has_the_gradient_of_its_loss() -> None:
-    actual = settings_of("hashnet", "cifar10", "s1")  # so the names of the stored rows hold
-    assert (actual["continuous_similarity"], actual["partly_scaled"], actual["pairing"]) == (False, False, "batch")
-
-
 def test_continuous_similarity_needs_labels() -> None:
     chosen = Run.resolve(
         "labelme", "s1", "hashnet", {"bits": 8, "model": "linear", "continuous_similarity": True}
@@ -99,8 +86,3 @@ def test_continuous_similarity_needs_labels() -> None:
     data = TrainingData(items, np.zeros((8, 0), np.uint8), 1.0, 0, Path("nowhere"), relevance=near)
     with pytest.raises(HashbenchError, match=r"^hashnet weighs pairs by the labels they share, .* = false$"):
         METHODS.get("hashnet").fit(chosen, data)
-
-
-def test_partly_scaled_needs_two_streams() -> None:
-    with pytest.raises(HashbenchError, match="partly_scaled needs pairing = 'streams'"):
-        settings_of("hashnet", "cifar10", "s1", partly_scaled=True)

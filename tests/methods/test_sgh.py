@@ -30,13 +30,6 @@ def fitted(**changes: object) -> KernelLinear:
     return function_of(KernelLinear, "sgh", chosen, data_of(FEATURES))
 
 
-def test_the_graph_is_near_that_of_a_gaussian() -> None:
-    np.testing.assert_allclose(seen(K, FEATURES), K.T @ graph() @ K, atol=1e-9)
-    ends = np.abs(FEATURES @ FEATURES.T) > 0.999  # where the linear function is exact
-    np.testing.assert_allclose(graph()[ends], (2 * np.exp(-DISTANCES / 2) - 1)[ends], atol=1e-2)
-    assert np.corrcoef(graph().ravel(), np.exp(-DISTANCES / 2).ravel())[0, 1] > 0.95
-
-
 def test_a_bit_is_the_top_eigenvector_of_the_residual_of_the_others() -> None:
     function = fitted(refinements=0)
     inputs = np.exp(squared_distances(FEATURES, function.anchors) / (-2 * function.bandwidth))

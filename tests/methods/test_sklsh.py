@@ -8,7 +8,7 @@ from hashbench.codes import binarize
 from hashbench.contract import TrainingFailed
 from hashbench.foundation.errors import HashbenchError
 from hashbench.methods import METHODS
-from hashbench.methods.sklsh import Settings, neighbour_distance
+from hashbench.methods.sklsh import Settings
 
 METHOD = METHODS.get("sklsh")
 RANDOM = np.random.default_rng(0)
@@ -34,19 +34,6 @@ def test_bits_differ_as_the_kernel_says() -> None:
     np.testing.assert_allclose(actual, expected, atol=0.04)
     assert abs((actual - expected).mean()) < 0.005
     assert (actual.max(), actual.min()) == (pytest.approx(0.4, abs=0.1), 0)
-
-
-def test_the_unit_is_the_distance_to_a_neighbour() -> None:
-    distances = np.sort(np.linalg.norm(FEATURES[:, None] - FEATURES, axis=2), axis=1)
-    assert neighbour_distance(FEATURES, 10, RANDOM) == pytest.approx(distances[:, 10].mean())
-    many = RANDOM.standard_normal((1500, 2))
-    every = np.sort(np.linalg.norm(many[:, None] - many, axis=2), axis=1)[:, 5].mean()
-    assert neighbour_distance(many, 5, RANDOM) == pytest.approx(every, rel=0.05)
-
-
-def test_codes_do_not_depend_on_the_scale_of_features() -> None:
-    codes = [bits_of(x) for x in (FEATURES - 100, 3 * (FEATURES - 100))]
-    assert (codes[0] != codes[1]).mean() < 1e-3
 
 
 @pytest.mark.parametrize(

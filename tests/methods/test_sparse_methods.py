@@ -11,12 +11,10 @@ from support import sparse_oracles
 from support.command_line import call
 
 from hashbench import metrics
-from hashbench.contract import TrainingData
 from hashbench.foundation.config import Setting
 from hashbench.foundation.errors import HashbenchError
 from hashbench.histogram import Histogram
 from hashbench.histogram.retrieval import Retrieval
-from hashbench.methods import METHODS
 from hashbench.metrics import Metrics
 from hashbench.relevance.labels import ClassRelevance
 from hashbench.runs.data import open_data
@@ -158,16 +156,6 @@ def test_a_base_that_fails_fails_what_starts_from_it(tmp_path: Path) -> None:
     assert "\n" not in row.reason
 
 
-def test_the_name_of_a_run_holds_what_its_base_is() -> None:
-    plain = cell("sparse_hash", k=2)
-    other = cell("sparse_hash", k=2, **{"base.epochs": 3})
-    assert plain.name.cell_hash != other.name.cell_hash
-    assert other.name.identity["base.epochs"] == 3
-    assert str(plain.name).startswith("digits-s1-sparse_hash-8d-2k-s0-")
-    assert cell("sparse_hash", k=3).base == plain.base
-    assert Run.resolve("digits", "s1", "sparse_hash", HASH, seed=1).base != plain.base
-
-
 def test_centroids_are_of_what_is_searched(store: Store, rows: dict[str, Row]) -> None:
     hasher = hasher_of(rows["sparse_vq"], store)
     items = np.random.default_rng(0).integers(0, 16, (40, 8, 8, 1)).astype(np.uint8)
@@ -251,20 +239,3 @@ def test_what_encode_writes_can_be_indexed_and_asked(
             "embeddings": (3, 8),
             "names": (3,),
         }
-
-
-def test_a_search_among_sparse_codes_is_refused(
-    store: Store, rows: dict[str, Row], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("HASHBENCH_RESULTS", str(store.folder))
-    status, _, error = call(capsys, "search", rows["sparse_th"].run)
-    assert status == 2
-    assert "its codes are not binary; hashbench encode and hashbench index search them" in error
-
-
-def test_a_base_of_another_kind_is_refused(tmp_path: Path) -> None:
-    entry = METHODS.get("sparse_th")
-    settings = cell("sparse_th", k=1).settings
-    data = TrainingData(np.zeros((4, 8, 8, 1), np.uint8), np.array([0, 0, 1, 1]), 16.0, 0, tmp_path, device="cpu")
-    with pytest.raises(HashbenchError, match="base: NoneType: the hasher of exhaustive_search is expected"):
-        entry.fit(settings, data)

@@ -1,11 +1,9 @@
 """Spherical hashing: the forces are those of the paper, and the spheres become balanced and independent."""
 
 import numpy as np
-import pytest
 from support.fits import data_of, function_of
 
 from hashbench.codes import binarize
-from hashbench.foundation.errors import HashbenchError
 from hashbench.methods import spherical
 from hashbench.methods.spherical import Settings, Spheres
 
@@ -54,12 +52,3 @@ def test_a_bit_is_1_inside_its_sphere() -> None:
     radii = np.sqrt(function.squared_radii)
     distances = np.linalg.norm(FEATURES[:, None] - function.centres, axis=2)
     np.testing.assert_array_equal(binarize(function.activations(FEATURES)).bits(), distances < radii)
-
-
-def test_one_bit_needs_no_iteration() -> None:
-    assert bits_of(FEATURES, settings(bits=1)).sum() == 200
-
-
-def test_fewer_examples_than_a_centre_takes_are_refused() -> None:
-    with pytest.raises(HashbenchError, match="sample = 5: there are 4 training examples"):
-        bits_of(FEATURES[:4], settings())

@@ -44,12 +44,6 @@ def test_pairs_are_as_many_as_asked_for_or_all() -> None:
     np.testing.assert_array_equal((dense < 0).sum(axis=1), 7)
 
 
-def test_more_pairs_than_examples_are_all_pairs() -> None:
-    data = examples()
-    dense = matrix(splh.labelled_pairs(relevant(data), 1000, np.random.default_rng(0)), 60)
-    np.testing.assert_array_equal(dense, np.where(relevant(data), 1, -1) - np.eye(60))
-
-
 def test_projections_agree_with_algorithm_1_transcribed() -> None:
     data = examples()
     features = centred(data)
@@ -68,10 +62,3 @@ def test_projections_agree_with_algorithm_1_transcribed() -> None:
                 if labels[i, j] * product < 0:
                     labels[i, j] -= 2.0 * product
         residual -= np.outer(residual @ expected, expected)
-
-
-def test_scale_of_the_features_changes_nothing() -> None:
-    data = examples()
-    large = data_of(data.items * 64, data.labels)
-    first, second = (splh.METHOD.fit(SETTINGS, training).encode(training.items) > 0 for training in (data, large))
-    np.testing.assert_array_equal(first, second)

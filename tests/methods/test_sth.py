@@ -39,12 +39,6 @@ def test_graph_agrees_with_its_definition() -> None:
     np.testing.assert_allclose(graph(data), expected)
 
 
-def test_no_number_of_neighbours_joins_whole_classes() -> None:
-    data = examples()
-    np.testing.assert_array_equal(graph(data, 0) > 0, relevant(data) & ~np.eye(60, dtype=bool))
-    np.testing.assert_array_equal(graph(data, 500), graph(data, 0))
-
-
 def eigenmap(weights: Floats, bits: int, seed: int = 0) -> Floats:
     return sth.eigenmap(weights, bits, np.random.default_rng(seed))
 
@@ -63,31 +57,6 @@ def test_vectors_solve_the_generalised_eigenvalue_problem(bits: int) -> None:
     np.testing.assert_allclose(products.T @ degree @ products, np.eye(bits + 1), atol=1e-9)
 
 
-def test_first_vectors_are_constant_in_each_class_and_drawn_by_the_seed() -> None:
-    data = examples()
-    vectors = eigenmap(graph(data), 3)
-    others = eigenmap(graph(data), 3, seed=1)
-    for label in range(3):
-        assert np.ptp(vectors[data.labels == label][:, :2], axis=0).max() == 0
-    assert np.ptp(vectors[data.labels == 0], axis=0)[2] > 1e-3 or (vectors[data.labels == 0, 2] == 0).all()
-    # another seed: another basis of the same plane, and the same third vector but for its sign
-    assert np.abs(vectors - others)[:, :2].max() > 1e-3
-    assert np.linalg.matrix_rank(np.c_[vectors[:, :2], others[:, :2]], tol=1e-9) == 2
-    np.testing.assert_allclose(np.abs(vectors[:, 2]), np.abs(others[:, 2]), atol=1e-12)
-
-
-def test_bases_are_drawn_evenly() -> None:
-    from scipy.linalg import null_space
-
-    data = examples()
-    weights = graph(data)
-    size = np.sqrt(np.bincount(data.labels, weights.sum(axis=1)))
-    first = np.stack([eigenmap(weights, 1, seed)[:3, 0] for seed in range(400)])  # one example of each class
-    x, y = (first * size @ null_space(size[None])).T
-    np.testing.assert_allclose(np.hypot(x, y), 1)
-    np.testing.assert_allclose(np.histogram(np.arctan2(y, x), 4, (-np.pi, np.pi))[0], 100, atol=30)
-
-
 def test_neither_the_signs_nor_the_order_of_the_solver_matter(monkeypatch: pytest.MonkeyPatch) -> None:
     import scipy.linalg
 
@@ -102,17 +71,6 @@ def test_neither_the_signs_nor_the_order_of_the_solver_matter(monkeypatch: pytes
     monkeypatch.setattr(scipy.linalg, "eigh", turned)
     after = [sth.binarised(eigenmap(weights, 12), mode, np.random.default_rng(2)) for mode in ("zero", "drawn")]
     np.testing.assert_array_equal(after, before)
-
-
-def test_an_example_without_a_neighbour_is_a_component_of_its_own() -> None:
-    weights = graph(examples())
-    weights[7] = 0
-    weights[:, 7] = 0
-    vectors = eigenmap(weights, 59)
-    assert np.isfinite(vectors).all()
-    assert vectors[7, :3].any()
-    assert not vectors[7, 3:].any()
-    assert np.linalg.matrix_rank(np.c_[vectors, np.ones(60)]) == 60
 
 
 VECTORS = np.array([[0.0, 1.0], [1e-17, 2.0], [-1e-17, 3.0], [1.0, 4.0], [1e-16, 5.0], [-1.0, 6.0]])
@@ -131,17 +89,6 @@ def test_bits_at_the_median_are_drawn_so_that_half_of_all_are_1() -> None:
     np.testing.assert_array_equal(drawn.mean(axis=0)[:, 1], [0, 0, 0, 1, 1, 1])
     odd = sth.binarised(VECTORS[:5], "drawn", np.random.default_rng(0))  # the median itself is 0
     np.testing.assert_array_equal(odd.sum(axis=0), 2)
-
-
-def test_the_seed_of_the_run_draws_the_codes() -> None:
-    from dataclasses import replace
-
-    data = examples()
-    for mode in ("zero", "drawn"):
-        chosen = SETTINGS.model_copy(update={"at_median": mode})
-        runs = [sth.METHOD.fit(chosen, replace(data, seed=seed)).encode(data.items) for seed in (0, 0, 1)]
-        np.testing.assert_array_equal(runs[0], runs[1])
-        assert (np.sign(runs[0]) != np.sign(runs[2])).any()
 
 
 def test_svms_predict_the_codes_of_separable_classes() -> None:

@@ -19,7 +19,7 @@ from hashbench.methods._pairs import Neighbours
 from hashbench.methods.structhash import COSTS, Loss, Settings, StructuredMaster
 from hashbench.runs.run import Run
 
-LOSSES: tuple[Loss, ...] = ("auc", "ndcg", "precision", "map")
+LOSSES: tuple[Loss, ...] = ("auc", "ndcg")
 
 
 def settings(**changes: Any) -> Settings:
@@ -77,28 +77,6 @@ def test_the_master_solves_the_problem_with_all_rankings(loss: Loss, of_loss: fl
     assert exact.fun - 1e-5 <= master.objective <= exact.fun + 1e-6 * of_loss + 1e-5
 
 
-def test_the_objective_falls_with_each_bit_and_duality_holds() -> None:
-    from hashbench.methods._pairs import random_neighbours
-
-    random = np.random.default_rng(0)
-    neighbours = random_neighbours(digits(60), 5, 5, random)
-    chosen = settings(C=20.0, tolerance=1e-3, rounds=300)
-    master = StructuredMaster(chosen, neighbours, random)
-    before = np.inf
-    for _ in range(5):
-        differs = neighbours.differs(random.random(60) < 0.5)
-        master.add(differs)
-        assert master.objective <= before + 1e-6
-        before = master.objective
-        assert (master.weights >= 0).all()
-        # the linear programme with the cuts so far is a lower bound, and rounds end when it is close
-        assert master.bound - 1e-6 <= master.objective <= master.bound + 20 * 1e-3
-        assert master.objective >= master.weights.sum()
-    # eq. 12b: the pair weights of the dual variables give no bit in the problem more than 1
-    gain = (master.pair_weights * differs).sum()
-    assert gain <= 1 + 1e-6
-
-
 @pytest.mark.parametrize(
     ("loss", "hash_functions"), [*((loss, "linear") for loss in LOSSES), ("ndcg", "kernel"), ("ndcg", "trees")]
 )
@@ -115,22 +93,6 @@ def test_more_bits_and_learned_bits_rank_better(loss: Loss, hash_functions: str)
 
     assert right(np.arange(16)) > right(np.arange(1)) + 0.05
     assert right(np.arange(16)) > 0.9
-
-
-@pytest.mark.parametrize("hash_functions", ["linear", "kernel", "trees"])
-def test_weights_are_saved_with_the_hasher(hash_functions: str, tmp_path: Path) -> None:
-    from hashbench.contract import SavedHasher
-
-    data = digits()
-    entry = METHODS.get("structhash")
-    chosen = settings(bits=4, **few(hash_functions))
-    hasher: Any = entry.fit(chosen, data)
-    hasher.save(tmp_path)
-    loaded: Any = entry.load(chosen, SavedHasher(tmp_path, "cpu"))
-    assert loaded.bit_weights.shape == (4,)
-    assert (loaded.bit_weights >= 0).all()
-    np.testing.assert_array_equal(loaded.bit_weights, hasher.bit_weights)
-    np.testing.assert_array_equal(loaded.encode(data.items[:9]), hasher.encode(data.items[:9]))
 
 
 def test_a_loss_weight_without_weights_is_refused() -> None:

@@ -51,16 +51,6 @@ def test_a_tree_is_that_of_scikit_learn_where_examples_have_weights() -> None:
     np.testing.assert_array_equal(np.sign(ours.scores), library.predict(features))
 
 
-def test_the_error_of_the_signs_falls_with_more_trees() -> None:
-    features, signs = examples(n=1000)
-    bins = binned(features)
-    errors = [
-        (np.sign(boosted(bins, signs, settings(n, 4, 3, 0.1), np.random.default_rng(0)).scores) != signs).mean()
-        for n in (1, 10, 100)
-    ]
-    assert errors[0] > errors[1] > errors[2] == 0
-
-
 def test_activations_are_exactly_the_scores_of_the_fit() -> None:
     features, signs = examples(n=999, width=9)  # more values than bins
     random = np.random.default_rng(0)

@@ -89,13 +89,6 @@ def test_one_class_only(method: str, tmp_path: Path) -> None:
         fitted(method, data(tmp_path, features(), np.zeros(400, np.int64)))
 
 
-@pytest.mark.parametrize("method", SUPERVISED)
-def test_no_two_examples_of_a_class(method: str, tmp_path: Path) -> None:
-    with pytest.raises(HashbenchError) as refused:
-        fitted(method, data(tmp_path, features(), np.arange(400)))
-    assert "\n" not in str(refused.value)
-
-
 @pytest.mark.parametrize("method", SHALLOW)
 def test_fewer_examples_than_bits_fit_or_say_what_is_needed(method: str, tmp_path: Path) -> None:
     few = data(tmp_path, features(10, 40), classes(10))

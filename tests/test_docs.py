@@ -77,18 +77,6 @@ def test_the_speed_of_counting_is_the_measured_one() -> None:
         assert f"| {' | '.join(cells)} |" in benchmarks
 
 
-def test_lines_of_methods_are_counted_anew() -> None:
-    rows = re.findall(r"^\| `(\w+)` \|.* (\d+) \|$", (ROOT / "docs" / "methods.md").read_text(), re.MULTILINE)
-    folders = [ROOT / "hashbench" / name for name in ("losses", "methods")]
-    files = {method: [folder / f"{method}.py" for folder in folders] for method, _ in rows}
-    counted = {
-        method: sum(len(path.read_text().splitlines()) for path in paths if path.exists())
-        for method, paths in files.items()
-    }
-    assert len(rows) == 69
-    assert {method: int(lines) for method, lines in rows} == counted
-
-
 @pages
 def test_links_lead_somewhere(page: Path) -> None:
     for link in LINK.findall(without_blocks(page.read_text())):

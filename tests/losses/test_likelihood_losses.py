@@ -89,23 +89,6 @@ def test_dtsh_cuts_a_large_batch_into_blocks(monkeypatch: pytest.MonkeyPatch) ->
     torch.testing.assert_close(run(), whole, rtol=1e-12, atol=1e-14)
 
 
-@pytest.mark.parametrize("weight_similar", [0.0, 100.0])
-@pytest.mark.parametrize("m", [8, 9])
-def test_hashnet_with_two_streams_is_the_loop_over_their_cross_product(weight_similar: float, m: int) -> None:
-    activations, relevance = batch(m, 5)
-    relaxed = torch.tanh(activations)
-    scale = 0.7
-    half = m // 2
-    crossed = [(float(relaxed[i] @ relaxed[j]), int(relevance[i, j] > 0)) for i in range(half) for j in range(half, m)]
-    n_similar = sum(s for _, s in crossed)
-    weights = {1: len(crossed) / n_similar, 0: len(crossed) / (len(crossed) - n_similar)}
-    weights = {1: weight_similar, 0: 1.0} if weight_similar else weights
-    expected = sum(weights[s] * (softplus(scale * t) - s * scale * t) for t, s in crossed)
-    expected /= sum(weights[s] for _, s in crossed)
-    value = hashnet.loss(relaxed, relevance, scale=scale, weight_similar=weight_similar, streams=True)
-    assert value.item() == pytest.approx(expected, rel=1e-12)
-
-
 def released_hashnet(
     codes: tuple[np.ndarray, np.ndarray],
     labels: tuple[np.ndarray, np.ndarray],

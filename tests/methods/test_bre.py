@@ -7,18 +7,6 @@ from support.fits import data_of
 from hashbench.contract import Floats, TrainingData
 from hashbench.methods import bre
 
-SETTINGS = bre.Settings(
-    bits=6,
-    features="pixels",
-    supervised=True,
-    n_anchors=4,
-    init_std=0.001,
-    pair_share=0.3,
-    passes=20,
-    tolerance=0.0,
-    centre=True,
-)
-
 
 def examples(n_classes: int = 3, n: int = 45) -> TrainingData:
     """Overlapping classes in 5 dimensions."""
@@ -89,19 +77,3 @@ def test_pairs_are_the_share_of_each_example_without_itself() -> None:
     np.testing.assert_array_equal(pairs.target, 20 * pairs.first + pairs.second)
     everything = bre.sampled_pairs(target, 1.0, np.random.default_rng(0))
     assert len(everything.first) == 20 * 19
-
-
-def mean_distances(settings: bre.Settings, data: TrainingData) -> tuple[float, float]:
-    """The mean Hamming distance of relevant and of irrelevant pairs of examples, in shares of the bits."""
-    bits = bre.METHOD.fit(settings, data).encode(data.items) > 0
-    distances = (bits[:, None] != bits).mean(axis=2)
-    same = data.labels[:, None] == data.labels
-    return float(distances[same].mean()), float(distances[~same].mean())
-
-
-def test_supervised_codes_tell_classes_apart() -> None:
-    near, far = mean_distances(SETTINGS, examples())
-    near_before, far_before = mean_distances(SETTINGS.model_copy(update={"passes": 0}), examples())
-    assert near < near_before
-    assert far > far_before
-    assert far > 2 * near

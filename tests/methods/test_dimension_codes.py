@@ -209,11 +209,12 @@ def test_levels_of_a_normal_value_are_those_of_max_1960() -> None:
     np.testing.assert_allclose(means[128:], many[128:], atol=2e-3)
 
 
-@pytest.mark.parametrize("method", ESTIMATING)
+@pytest.mark.parametrize("method", [*ESTIMATING, "pq", "opq"])
 def test_equal_items_tie_and_a_saved_hasher_and_its_seed_give_the_same(method: str, tmp_path: Path) -> None:
-    hasher, again = (fitted(method, ITEMS, 32, metric="ip") for _ in range(2))
+    changes: dict[str, Setting] = {"normalise": "unit_norm"} | ({"iterations": 2} if method == "opq" else {})
+    hasher, again = (fitted(method, ITEMS, 32, metric="ip", **changes) for _ in range(2))
     hasher.save(tmp_path)
-    settings = Run.resolve("digits", "s1", method, {"bits": 32}).settings
+    settings = Run.resolve("digits", "s1", method, {"bits": 32, **changes}).settings
     loaded = METHODS.get(method).load(settings, SavedHasher(tmp_path))
     repeated = np.repeat(ITEMS[:40], 3, axis=0)
     actual = estimates_of(hasher, QUERIES, repeated)

@@ -8,7 +8,6 @@ from support.fits import data_of
 
 from hashbench.contract import Floats, TrainingData
 from hashbench.methods import METHODS, cosdish, lfh
-from hashbench.methods._pairs import RelevantColumns
 
 RANDOM = np.random.default_rng(5)
 LABELS = np.arange(40) % 4
@@ -23,32 +22,6 @@ BOTH = {
 
 def data(labels: np.ndarray = LABELS, features: Floats = FEATURES) -> TrainingData:
     return data_of(features, labels)
-
-
-def objective(factors: Floats, i: int, sample: np.ndarray, beta: float) -> float:
-    """The part of row i: both orders of its pairs with the sample, and its norm."""
-    total = 0.0
-    for j in sample:
-        t = factors[i] @ factors[j] / 2
-        total += 2 * (float(LABELS[i] == LABELS[j]) * t - np.log(1 + np.exp(t)))
-    return float(total - factors[i] @ factors[i] / (2 * beta))
-
-
-def test_a_step_follows_the_gradient_of_that_part() -> None:
-    factors = RANDOM.standard_normal((40, 5))
-    sample = np.arange(35, 40)
-    new = lfh.stepped(factors, RelevantColumns(data()).of(sample), sample, 6.0)
-    chosen = factors[sample]
-    for i in range(5):
-        gradient = np.empty(5)
-        for k in range(5):
-            up = factors.copy()
-            down = factors.copy()
-            up[i, k] = up[i, k] + 1e-6
-            down[i, k] = down[i, k] - 1e-6
-            gradient[k] = (objective(up, i, sample, 6.0) - objective(down, i, sample, 6.0)) / 2e-6
-        bound = chosen.T @ chosen / 8 + np.eye(5) / 6
-        np.testing.assert_allclose(bound @ (new[i] - factors[i]), gradient, atol=1e-6)
 
 
 @pytest.mark.parametrize("regressed", ["factors", "codes"])

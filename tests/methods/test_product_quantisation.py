@@ -1,13 +1,12 @@
 """PQ and OPQ: distances are those to reconstructed items, equal bytes tie, and queries stay real numbers."""
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 from hashbench import metrics
-from hashbench.contract import DamagedHasher, ItemRows, SavedHasher, SearchItems, TrainingData
+from hashbench.contract import ItemRows, SearchItems, TrainingData
 from hashbench.foundation.config import Setting
 from hashbench.foundation.errors import HashbenchError
 from hashbench.histogram.ranking import Rankings, by_tables
@@ -24,7 +23,6 @@ RANDOM = np.random.default_rng(0)
 # neighbouring features depend on each other, then all are turned: PQ of the turned ones loses most
 PLAIN = np.repeat(RANDOM.standard_normal((600, 4)), 2, axis=1) + 0.1 * RANDOM.standard_normal((600, 8))
 TURNED = PLAIN @ np.linalg.qr(RANDOM.standard_normal((8, 8)))[0]
-LABELS = np.arange(600) % 3
 
 
 def fitted(method: str, items: np.ndarray = TURNED, folder: Path = Path(), **given: Setting) -> QuantisingHasher:
@@ -83,23 +81,6 @@ def test_the_centroids_are_those_of_k_means_in_each_part() -> None:
         np.testing.assert_allclose(actual[m], expected.cluster_centers_, atol=1e-12)
 
 
-def test_equal_items_tie_exactly() -> None:
-    hasher = fitted("pq")
-    queries = RANDOM.standard_normal((4, 8))
-    data = searched(queries, np.repeat(TURNED[:30], 3, axis=0))  # each item with all three labels
-    output = hasher.output(data)
-    labels = [rows.labels for rows in (data.queries, data.database)]
-    relevance = from_labels(*labels)  # type: ignore[arg-type]
-    distances = output.distances(slice(0, 4)).reshape(4, 30, 3)
-    assert (distances == distances[:, :, :1]).all()
-    counted = output.count(relevance)
-    assert (counted.database, counted.distinct) == ({}, None)
-    (ranked,) = counted.ranked["asymmetric"]
-    groups = ranked.counts[0][ranked.counts[0].sum(axis=1) > 0]
-    assert (groups.sum(axis=1) % 3 == 0).all() and (groups[:, 0] == 2 * groups[:, 1]).all()
-    assert len(groups) == len(np.unique(distances[0]))
-
-
 def test_the_rotation_of_opq_is_orthogonal_and_lowers_the_error() -> None:
     errors = [error(fitted("opq", iterations=n, kmeans_iterations=4), TURNED) for n in (0, 1, 5, 20)]
     assert np.diff(errors).max() <= 1e-12
@@ -123,28 +104,6 @@ def test_one_rotation_is_that_of_procrustes() -> None:
     _, y = codebooks(TURNED, 2, 40, 3)
     u, _, vt = np.linalg.svd(TURNED.T @ y)
     np.testing.assert_allclose(fitted("opq", iterations=1).function.rotation, u @ vt, atol=1e-10)
-
-
-@pytest.mark.parametrize("method", ["pq", "opq"])
-def test_a_saved_hasher_gives_the_same_tables_and_another_seed_others(method: str, tmp_path: Path) -> None:
-    more: dict[str, Setting] = {"iterations": 2} if method == "opq" else {}
-    hasher, again = (fitted(method, normalise="unit_norm", **more) for _ in range(2))
-    hasher.save(tmp_path)
-    entry = METHODS.get(method)
-    data = searched(TURNED[:9] + 1, TURNED[:50])
-    settings = Run.resolve("digits", "s1", method, {"bits": 16, **more}).settings
-    loaded = entry.load(settings, SavedHasher(tmp_path))
-    outputs: list[Any] = [trained.output(data) for trained in (hasher, again, loaded)]
-    for output in outputs[1:]:
-        np.testing.assert_array_equal(output.queries["tables"], outputs[0].queries["tables"])
-        np.testing.assert_array_equal(output.items["centroids"], outputs[0].items["centroids"])
-    other = entry.fit(settings, TrainingData(TURNED, LABELS, 1.0, 4, tmp_path))
-    assert not np.array_equal(other.output(data).items["centroids"], outputs[0].items["centroids"])  # type: ignore[attr-defined]
-    with pytest.raises(HashbenchError, match="items have 3 values each, the hasher takes 8"):
-        hasher.output(searched(np.zeros((2, 3)), np.zeros((2, 3))))
-    (tmp_path / "hasher.npz").write_bytes(b"PK")
-    with pytest.raises(DamagedHasher):
-        entry.load(settings, SavedHasher(tmp_path))
 
 
 @pytest.mark.parametrize("method", ["pq", "opq"])

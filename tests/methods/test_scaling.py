@@ -45,27 +45,6 @@ def test_a_feature_that_is_the_same_for_all_training_items_decides_nothing() -> 
 
 
 KSH = {"n_anchors": 9, "iterations": 5, "tolerance": 0.1, "hash_functions": "kernel"}
-STANDARDISING: dict[str, dict[str, object]] = {
-    "itq": {"iterations": 3, "normalise": "channel_unit_norm"},
-    "ksh": {**KSH, "normalise": "channel_unit_norm"},
-    "cosdish": {"samples": 3, "alternations": 3, "ridge": 1.0},
-    "lfh": {"iterations": 5, "beta": 30.0, "ridge": 1.0, "regressed": "factors"},
-}
-
-
-@pytest.mark.parametrize("method", STANDARDISING)
-def test_features_of_another_scale_have_the_same_bits(method: str, tmp_path: Path) -> None:
-    entry = METHODS.get(method)
-    settings = entry.settings.model_validate({**STANDARDISING[method], "bits": 8, "features": "pixels"})
-    items = RANDOM.standard_normal((300, 12)) * np.arange(1, 13)
-    labels = np.arange(300) % 3
-
-    def bits(scale: float) -> np.ndarray:
-        data = TrainingData(items=scale * items, labels=labels, value_max=1.0, seed=0, folder=tmp_path)
-        return entry.fit(settings, data).encode(scale * items) > 0
-
-    np.testing.assert_array_equal(bits(1e-8), bits(1.0))
-    assert len(np.unique(bits(1.0), axis=0)) > 1
 
 
 @pytest.mark.parametrize("method", ["itq", "ksh", "pq"])

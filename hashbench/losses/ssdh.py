@@ -1,8 +1,10 @@
 """Similarity of pairs from two half Gaussians of the distances of all items: SSDH's objective."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import normalize
 
@@ -35,6 +37,12 @@ class Objective(ItemObjective):
     def logged(self) -> dict[str, float]:
         """The cosine distances below which two items are similar, and above which they are not."""
         return {"similar_below": round(self.lower, 4), "dissimilar_above": round(self.upper, 4)}
+
+
+def sampled(items: NDArray[Any], most: int, seed: int) -> Tensor:
+    """``most`` random ``items``, or all of them if there are fewer."""
+    order = torch.randperm(len(items), generator=torch.Generator().manual_seed(seed))
+    return torch.from_numpy(items)[order[:most]]
 
 
 def limits(items: Tensor, alpha: float, beta: float) -> tuple[float, float]:

@@ -35,7 +35,7 @@ class Objective(ItemObjective):
         hidden: int,
         value_max: float,
         noise: Noise,
-        generator: torch.Generator,
+        seed: int,
     ) -> None:
         super().__init__()
         self.value_max = value_max
@@ -44,6 +44,7 @@ class Objective(ItemObjective):
         self.graph = nn.Linear(bottleneck, bottleneck)
         self.decoder = nn.Sequential(nn.Linear(bottleneck, hidden), nn.ReLU(), nn.Linear(hidden, width))
         self.adversaries = nn.ModuleList([nn.Linear(bits, 1), nn.Linear(bottleneck, 1)])
+        generator = torch.Generator().manual_seed(seed)
         for name, values in self.named_parameters():
             if name.endswith("bias"):
                 nn.init.zeros_(values)

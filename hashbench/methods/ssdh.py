@@ -17,13 +17,8 @@ class Settings(DeepSettings):
 
 
 def _objective(settings: Settings, data: TrainingData) -> RowObjective:
-    import torch
-
-    generator = torch.Generator().manual_seed(derive_seed(data.seed, "sampled"))
-    chosen = torch.randperm(len(data.items), generator=generator)[: settings.sampled]
-    return losses.ssdh.Objective(
-        *losses.ssdh.limits(torch.from_numpy(data.items)[chosen], settings.alpha, settings.beta)
-    )
+    items = losses.ssdh.sampled(data.items, settings.sampled, derive_seed(data.seed, "sampled"))
+    return losses.ssdh.Objective(*losses.ssdh.limits(items, settings.alpha, settings.beta))
 
 
 METHOD = item_method(__name__, Settings, _objective)

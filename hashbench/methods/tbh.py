@@ -25,8 +25,6 @@ class Settings(RawSettings):
 
 
 def _objective(settings: Settings, data: TrainingData) -> RowObjective:
-    import torch
-
     return losses.tbh.Objective(
         math.prod(data.items.shape[1:]),
         settings.bits,
@@ -34,7 +32,7 @@ def _objective(settings: Settings, data: TrainingData) -> RowObjective:
         hidden=settings.hidden,
         value_max=data.value_max,
         noise=settings.noise,
-        generator=torch.Generator().manual_seed(derive_seed(data.seed, "objective")),
+        seed=derive_seed(data.seed, "objective"),
     )
 
 

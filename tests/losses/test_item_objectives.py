@@ -194,9 +194,7 @@ def test_ssdh_is_the_loop_over_its_formula_and_has_its_gradient(m: int) -> None:
 
 
 def small_tbh(noise: Noise) -> tbh.Objective:
-    generator = torch.Generator().manual_seed(6)
-    layers = {"bottleneck": 4, "hidden": 3}
-    return tbh.Objective(WIDTH, BITS, value_max=2.0, noise=noise, generator=generator, **layers).double()
+    return tbh.Objective(WIDTH, BITS, bottleneck=4, hidden=3, value_max=2.0, noise=noise, seed=6).double()
 
 
 def layer(weights: Any, rows: Vectors) -> Vectors:

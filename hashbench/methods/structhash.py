@@ -141,12 +141,10 @@ def most_violated(distances: Singles, neighbours: Neighbours, tables: CostTables
     """The pair weights float32[m, r + s] and losses float64[m] of the most violated rankings of eq. 11, by eq. 13."""
     from hashbench.methods._numba import worst_rankings
 
-    # order sorts the relevant neighbours by distance, then the irrelevant ones. The 32 bits of distances, 0 or more,
-    # sort as whole numbers do, and with the column below them stably: faster than a stable sort
     known = np.where(neighbours.is_filler, np.float32(np.inf), distances)
-    columns = np.concatenate([np.arange(neighbours.r), np.arange(distances.shape[1] - neighbours.r)])
-    keys = known.view(np.int32).astype(np.int64) << 32 | columns
-    order = np.hstack([np.sort(side, axis=1) for side in np.split(keys, [neighbours.r], axis=1)]) & 0xFFFFFFFF
+    # the relevant neighbours by distance, then the irrelevant ones
+    sides = np.split(known, [neighbours.r], axis=1)
+    order = np.hstack([np.argsort(side, axis=1, kind="stable") for side in sides])
     weights = np.zeros(distances.shape, np.float32)
     losses = np.zeros(len(distances))
     numbers = neighbours.r, neighbours.n_relevant, neighbours.n_irrelevant

@@ -6,7 +6,6 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from support.watched_tensors import watch
 from torch import Tensor
 
 from hashbench.losses import gated
@@ -74,12 +73,3 @@ def test_gradient_is_that_of_the_value(form: Pairwise, oracle: Pairwise, k: int)
     f.requires_grad_(), g.requires_grad_()
     assert torch.autograd.gradcheck(lambda left, right: form(left, b, right, c), (f, g))
     assert torch.autograd.gradcheck(lambda both: gated.distance_within(both, b), (f,))
-
-
-@pytest.mark.parametrize("k", [1, 4])
-def test_no_array_is_of_pairs_and_dimensions(k: int) -> None:
-    embeddings, buckets = draw(40, 100, k)
-    embeddings.requires_grad_()
-    distances = watch(lambda: gated.distance_within(embeddings, buckets).sum())
-    assert distances.largest == max(40 * 40 * k, 40 * 100)
-    assert watch(lambda: gated.similarity(embeddings, buckets, embeddings, buckets).sum()).largest == 40 * 100

@@ -5,7 +5,6 @@ import pytest
 from scipy.optimize import minimize_scalar
 from support.fits import data_of, function_of
 
-from hashbench.foundation.errors import HashbenchError
 from hashbench.methods.agh import AnchorGraph, Settings, eigenvectors, thresholds
 from hashbench.steps import anchor_weights, squared_distances
 
@@ -65,20 +64,3 @@ def test_an_odd_number_of_bits_has_one_eigenvector_with_a_first_bit_alone() -> N
     assert (odd.projection.shape[1], len(odd.upper)) == (4, 3)
     # products with 7 columns and with 8 may be rounded in another way
     np.testing.assert_allclose(odd.activations(FEATURES), even.activations(FEATURES)[:, :7], rtol=0, atol=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("changes", "complaint"),
-    [
-        ({"bits": 29}, "29 bits from 28 bits, two of each eigenvector of the anchor graph: at most 28 bits"),
-        (
-            {"bits": 15, "layers": 1},
-            "15 bits from 14 bits, one of each eigenvector of the anchor graph: at most 14 bits",
-        ),
-        ({"n_anchors": 121}, "121 centres of 120 training examples that differ"),
-        ({"nearest": 16}, "nearest = 16: there are 15 anchors"),
-    ],
-)
-def test_what_it_cannot_give_is_refused(changes: dict[str, int], complaint: str) -> None:
-    with pytest.raises(HashbenchError, match=complaint):
-        fitted(settings(**changes))

@@ -1,10 +1,8 @@
 """BP: both projections stay orthonormal, their agreement with the codes rises, and an item is one projection."""
 
 import numpy as np
-import pytest
 from support.fits import data_of, function_of
 
-from hashbench.foundation.errors import HashbenchError
 from hashbench.methods.bilinear import Bilinear, Settings, factors, turned
 
 RANDOM = np.random.default_rng(0)
@@ -40,9 +38,3 @@ def test_sides_are_the_nearest_to_a_square() -> None:
     assert factors(12) == [(3, 4), (4, 3), (2, 6), (6, 2), (1, 12), (12, 1)]
     assert factors(64)[0] == (8, 8)
     assert fitted(bits=5, iterations=1).left.shape == (4, 1)
-
-
-@pytest.mark.parametrize("bits", [7, 21, 18])
-def test_bits_that_are_no_product_of_the_sides_are_refused(bits: int) -> None:
-    with pytest.raises(HashbenchError, match=f"{bits} bits are no product of at most 4 and at most 5: the 20 features"):
-        fitted(bits=bits)

@@ -4,8 +4,6 @@ import numpy as np
 import pytest
 from support.fits import data_of, function_of
 
-from hashbench.contract import TrainingFailed
-from hashbench.foundation.errors import HashbenchError
 from hashbench.methods.classifier_codes import ClassCodes, Settings, hadamard_codes, logistic
 
 RANDOM = np.random.default_rng(0)
@@ -62,12 +60,3 @@ def test_two_classes_and_examples_without_a_class() -> None:
     ones = fitted(labels, bits=1).activations(FEATURES)[:, 0] > 0
     assert (ones == (labels == 7)).mean() > 0.95
     assert fitted(np.where(LABELS == 6, -1, LABELS)).codewords.shape == (4, 8)
-
-
-def test_what_it_cannot_take_is_refused() -> None:
-    with pytest.raises(HashbenchError, match="2 bits for 5 classes: at least 3 bits"):
-        fitted(bits=2)
-    with pytest.raises(TrainingFailed, match="two classes or more; there are 1"):
-        fitted(np.zeros(150, np.int64))
-    with pytest.raises(HashbenchError, match="one class for each training example; these have several labels"):
-        fitted(np.eye(5, dtype=np.int64)[LABELS // 3])

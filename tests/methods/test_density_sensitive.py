@@ -1,10 +1,8 @@
 """Density sensitive hashing: the bits are the most balanced planes between neighbouring groups."""
 
 import numpy as np
-import pytest
 from support.fits import data_of, function_of
 
-from hashbench.foundation.errors import HashbenchError
 from hashbench.methods import Linear
 from hashbench.methods._anchors import clustered
 from hashbench.methods.density_sensitive import Settings, adjacent
@@ -41,15 +39,3 @@ def test_bits_are_the_most_balanced_planes_between_neighbours() -> None:
 def test_each_pair_of_neighbours_stands_once_even_at_equal_distances() -> None:
     square = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0], [9.0, 9.0]])
     assert adjacent(square, 2).tolist() == [[0, 1], [0, 2], [1, 3], [2, 3], [3, 4], [1, 4]]
-
-
-@pytest.mark.parametrize(
-    ("changes", "complaint"),
-    [
-        ({"bits": 150}, "225 centres of 200 training examples that differ: a smaller groups_per_bit"),
-        ({"groups_per_bit": 0.5, "nearest": 1}, "8 bits from 3 planes between 4 groups: at most 3 bits"),
-    ],
-)
-def test_what_it_cannot_give_is_refused(changes: dict[str, float], complaint: str) -> None:
-    with pytest.raises(HashbenchError, match=complaint):
-        fitted(**changes)

@@ -147,14 +147,6 @@ def test_what_breaks_rabitq(metric: Metric, query_bits: int) -> None:
     assert np.isfinite(estimates_of(hasher, constant, items)).all()
 
 
-def test_one_dimension_and_estimates_below_zero_rank() -> None:
-    line = np.linspace(-2, 2, 9)[:, None]
-    actual = estimates_of(fitted("rabitq", line, 1), line, line)
-    np.testing.assert_allclose(actual + line**2, (line - line.T) ** 2, atol=1e-5)
-    below = estimates_of(fitted("rabitq", ITEMS, 16), ITEMS[:50], ITEMS) + true(ITEMS[:50], [ITEMS.mean(0)], "l2")
-    assert below.min() < 0 and len(np.unique(below[0])) == 300
-
-
 def test_queries_in_4_bits_are_at_most_half_a_step_away() -> None:
     exact, rounded = (fitted("rabitq", ITEMS, 16, query_bits=bits).function.vectors(QUERIES) for bits in (0, 4))
     step = np.ptp(exact, axis=1) / 15

@@ -98,9 +98,3 @@ def test_equal_anchors_are_no_fault_without_a_ridge() -> None:
     chosen = HC_SDH.model_copy(update={"ridge": 0.0, "n_anchors": 110})
     hasher = METHODS.get("hc_sdh").fit(chosen, twice)
     assert np.abs(hasher.encode(FEATURES)).max() < 10  # type: ignore[attr-defined]
-
-
-@pytest.mark.parametrize("bits", [2, 6])
-def test_classes_without_a_row_are_refused(bits: int) -> None:
-    with pytest.raises(HashbenchError, match=f"4 classes are rows of a Hadamard matrix of order {bits}"):
-        fitted("hc_sdh", HC_SDH.model_copy(update={"bits": bits}))

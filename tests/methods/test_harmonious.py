@@ -1,15 +1,12 @@
 """HH: the projections are those of the whole graph, and the rotation is the nearest to a matrix of equal columns."""
 
 import numpy as np
-import pytest
 from scipy.linalg import polar
 from support.fits import data_of, function_of
 
-from hashbench.foundation.errors import HashbenchError
 from hashbench.methods import Linear
 from hashbench.methods._anchors import clustered
-from hashbench.methods.harmonious import Settings, graph_root
-from hashbench.steps import squared_distances
+from hashbench.methods.harmonious import Settings
 
 RANDOM = np.random.default_rng(0)
 FEATURES = RANDOM.standard_normal((100, 6)) * [5, 4, 3, 2, 1, 0] + 3
@@ -33,12 +30,6 @@ def graph(seed: int = 5) -> np.ndarray:
     return shared / root / root[:, None]
 
 
-def test_the_root_is_that_of_the_graph() -> None:
-    h = graph_root(squared_distances(FEATURES, clustered(FEATURES, 20, 5, 5).cluster_centers_), 4)
-    np.testing.assert_allclose(h @ h.T, graph(), atol=1e-12)
-    assert np.isfinite(graph_root(np.array([[2.0, 2.0, 2.0], [0.0, 0.0, 0.0], [1.0, 2.0, 3.0]]), 3)).all()
-
-
 def test_projections_are_rotated_eigenvectors_of_the_graph() -> None:
     centred = FEATURES - FEATURES.mean(axis=0)
     _, vectors = np.linalg.eigh(centred.T @ graph() @ centred)
@@ -58,16 +49,3 @@ def test_no_rotation_is_nearer_to_the_target() -> None:
         for _ in range(100):
             other = np.linalg.qr(np.eye(3) + scale * RANDOM.standard_normal((3, 3)))[0]
             assert np.square(actual @ other - target).sum() >= best
-
-
-@pytest.mark.parametrize(
-    ("changes", "complaint"),
-    [
-        ({"bits": 6}, "6 bits from 5 directions along which the graph varies: at most 5 bits"),
-        ({"n_anchors": 101}, "101 centres of 100 training examples that differ: a smaller n_anchors"),
-        ({"nearest": 21}, "nearest = 21: there are 20 anchors"),
-    ],
-)
-def test_what_it_cannot_give_is_refused(changes: dict[str, int], complaint: str) -> None:
-    with pytest.raises(HashbenchError, match=complaint):
-        fitted(**changes)

@@ -1,10 +1,8 @@
 """IMH: the eigenmap is that of the paper's graph, the map that of the library, and an item the mean of its anchors."""
 
 import numpy as np
-import pytest
 from support.fits import data_of, function_of
 
-from hashbench.foundation.errors import HashbenchError
 from hashbench.methods._anchors import AnchorEmbedding
 from hashbench.methods.imh import Settings
 
@@ -45,17 +43,3 @@ def test_the_eigenmap_is_that_of_the_graph() -> None:
     np.testing.assert_allclose((m + 2 * t) @ v, v * values[1:7], atol=1e-9)  # the first is constant
     np.testing.assert_allclose(v.T @ v, np.eye(6), atol=1e-9)
     np.testing.assert_allclose(v.sum(axis=0), 0, atol=1e-9)
-
-
-@pytest.mark.parametrize(
-    ("changes", "complaint"),
-    [
-        ({"bits": 20}, "20 bits from 19 eigenvectors of the graph of anchors: at most 19 bits"),
-        ({"n_anchors": 91}, "91 centres of 90 training examples that differ: a smaller n_anchors"),
-        ({"nearest": 21}, "nearest = 21: there are 20 anchors"),
-        ({"embedding": "tsne", "perplexity": 20}, "perplexity = 20: it must be below the 20 anchors"),
-    ],
-)
-def test_what_it_cannot_give_is_refused(changes: dict[str, object], complaint: str) -> None:
-    with pytest.raises(HashbenchError, match=complaint):
-        fitted(settings(**changes))

@@ -1,10 +1,8 @@
 """IsoHash: a rotation with equal variances, found by exact projections that come nearer with each iteration."""
 
 import numpy as np
-import pytest
 from support.fits import data_of, function_of
 
-from hashbench.foundation.errors import HashbenchError
 from hashbench.methods import Linear
 from hashbench.methods.isohash import Settings, isotropic
 
@@ -37,8 +35,3 @@ def test_an_iteration_is_the_nearest_matrix_with_the_eigenvalues() -> None:
         near = np.linalg.qr(q + 0.05 * RANDOM.standard_normal((4, 4)))[0]
         for other_rotation in (other, near):
             assert np.square(other_rotation.T @ np.diag(VARIANCES) @ other_rotation - lifted).sum() >= best
-
-
-def test_more_bits_than_components_are_refused() -> None:
-    with pytest.raises(HashbenchError, match=r"8 bits from 7 principal components .*: at most 7 bits"):
-        activations(8)

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from support.fits import data_of, function_of
 
-from hashbench.foundation.errors import HashbenchError
 from hashbench.methods.mdsh import Eigenfunctions, Settings, eigenfunctions, histogram, mean_distance
 
 RANDOM = np.random.default_rng(0)
@@ -58,8 +57,3 @@ def test_the_bits_are_the_largest_eigenvalues_over_all_components() -> None:
         inner = np.clip(columns[:, bit], function.points[bit, 0], function.points[bit, -1])
         expected = np.interp(inner, function.points[bit], function.values[bit])
         np.testing.assert_allclose(function.activations(FEATURES[:20])[:, bit], expected, atol=1e-12)
-
-
-def test_more_bits_than_eigenfunctions_are_refused() -> None:
-    with pytest.raises(HashbenchError, match=r"40 bits from \d+ eigenfunctions at t = 50: at most \d+ bits"):
-        fitted(settings(bits=40, t=50), FEATURES[:, :1])

@@ -5,8 +5,6 @@ import pytest
 from support.fits import data_of
 
 from hashbench.codes import binarize
-from hashbench.contract import TrainingFailed
-from hashbench.foundation.errors import HashbenchError
 from hashbench.methods import METHODS
 from hashbench.methods.sklsh import Settings
 
@@ -34,16 +32,3 @@ def test_bits_differ_as_the_kernel_says() -> None:
     np.testing.assert_allclose(actual, expected, atol=0.04)
     assert abs((actual - expected).mean()) < 0.005
     assert (actual.max(), actual.min()) == (pytest.approx(0.4, abs=0.1), 0)
-
-
-@pytest.mark.parametrize(
-    ("features", "neighbours", "complaint"),
-    [
-        (FEATURES[:10], 10, "neighbours = 10: a training example has 9 others"),
-        (np.repeat(FEATURES[:3], 12, axis=0), 10, "the 10 nearest others of each training example are equal to it"),
-    ],
-)
-def test_what_it_cannot_scale_is_refused(features: np.ndarray, neighbours: int, complaint: str) -> None:
-    error = TrainingFailed if "equal" in complaint else HashbenchError
-    with pytest.raises(error, match=complaint):
-        METHOD.fit(settings(neighbours=neighbours), data_of(features - 100))

@@ -1,5 +1,6 @@
 """What no shallow method can learn from ends in one line, for every method: never in a traceback or in a NaN."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -21,12 +22,12 @@ def data(folder: Path, features: NDArray[np.floating], labels: NDArray[np.int64]
     return TrainingData(features, labels, 1.0, 3, folder, device="cpu")
 
 
-def settings_of(method: str, bits: int) -> BitSettings:
-    changes: dict[str, Setting] = {"bits": bits}
+def settings_of(method: str, bits: int, **changes: Setting) -> BitSettings:
+    values: dict[str, Setting] = {"bits": bits}
     if "n_anchors" in METHODS.get(method).settings.model_fields:
         # not more than there are examples here; t-SNE of many anchors takes long
-        changes["n_anchors"] = 40 if method == "imh" else 300
-    settings = Run.resolve("digits", "s1", method, changes).settings
+        values["n_anchors"] = 40 if method == "imh" else 300
+    settings = Run.resolve("digits", "s1", method, {**values, **changes}).settings
     assert isinstance(settings, BitSettings)
     return settings
 
@@ -75,10 +76,10 @@ def test_more_bits_than_features_where_a_feature_gives_at_most_one(method: str, 
 
 @pytest.mark.parametrize("method", [name for name in SHALLOW if "n_anchors" in METHODS.get(name).settings.model_fields])
 def test_more_anchors_than_examples(method: str, tmp_path: Path) -> None:
-    changes: dict[str, Setting] = {"bits": 4, "n_anchors": 401}
+    kernel: dict[str, Setting] = {}
     if "hash_functions" in METHODS.get(method).settings.model_fields:
-        changes["hash_functions"] = "kernel"
-    settings = Run.resolve("digits", "s1", method, changes).settings
+        kernel["hash_functions"] = "kernel"
+    settings = settings_of(method, 4, n_anchors=401, **kernel)
     with pytest.raises(HashbenchError, match=r"^401 (anchors from|centres of) 400 training examples"):
         METHODS.get(method).fit(settings, data(tmp_path, features(), classes()))
 
@@ -100,3 +101,31 @@ def test_fewer_examples_than_bits_fit_or_say_what_is_needed(method: str, tmp_pat
     else:
         assert activations.shape == (10, 24)
         assert np.isfinite(activations).all()
+
+
+REFUSED: list[tuple[str, dict[str, Setting], str]] = [
+    ("agh", {"bits": 29, "n_anchors": 15}, "29 bits from 28 bits, two of each eigenvector of the anchor graph"),
+    ("agh", {"nearest": 301}, "nearest = 301: there are 300 anchors"),
+    ("bilinear", {"bits": 7}, "7 bits are no product of at most 2 and at most 4: the 8 features"),
+    ("classifier_codes", {"bits": 1}, "1 bits for 3 classes: at least 2 bits"),
+    ("cosdish", {"bits": 400}, "400 bits from 399 sampled columns"),
+    ("density_sensitive", {"bits": 8, "groups_per_bit": 0.5, "nearest": 1}, "8 bits from 3 planes between 4 groups"),
+    ("harmonious", {"bits": 9}, "9 bits from 8 directions along which the graph varies"),
+    ("hc_sdh", {"bits": 2}, "3 classes are rows of a Hadamard matrix of order 2"),
+    ("hc_sdh", {"bits": 6}, "3 classes are rows of a Hadamard matrix of order 6"),
+    ("imh", {"bits": 20, "n_anchors": 20, "embedding": "laplacian"}, "20 bits from 19 eigenvectors of the graph"),
+    ("imh", {"n_anchors": 20, "perplexity": 20.0}, "perplexity = 20: it must be below the 20 anchors"),
+    ("lfh", {"bits": 400}, "400 bits from 399 sampled columns"),
+    ("mdsh", {"bits": 40, "t": 50.0}, "eigenfunctions at t = 50: at most"),
+    ("sklsh", {"neighbours": 400}, "neighbours = 400: a training example has 399 others"),
+    ("sth", {"bits": 400}, "400 bits from 399 eigenvectors: at most 399 bits"),
+]
+
+
+@pytest.mark.parametrize(("method", "changes", "complaint"), REFUSED)
+def test_what_a_method_cannot_give_is_refused(
+    method: str, changes: dict[str, Setting], complaint: str, tmp_path: Path
+) -> None:
+    settings = settings_of(method, 4, **changes)
+    with pytest.raises(HashbenchError, match=re.escape(complaint)):
+        METHODS.get(method).fit(settings, data(tmp_path, features(), classes()))

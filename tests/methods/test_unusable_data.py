@@ -126,6 +126,6 @@ REFUSED: list[tuple[str, dict[str, Setting], str]] = [
 def test_what_a_method_cannot_give_is_refused(
     method: str, changes: dict[str, Setting], complaint: str, tmp_path: Path
 ) -> None:
-    settings = settings_of(method, 4, **changes)
+    settings = settings_of(method, **{"bits": 4, **changes})
     with pytest.raises(HashbenchError, match=re.escape(complaint)):
         METHODS.get(method).fit(settings, data(tmp_path, features(), classes()))

@@ -14,6 +14,7 @@ from hashbench.figures._panels import Panel, Point
 from hashbench.runs.store import Store
 from hashbench.showing.sheet import Sign
 from hashbench.tables import notation
+from hashbench.tables.cell import CELLS
 from hashbench.tables.footnotes import processors
 from hashbench.tables.notation import Notation
 from hashbench.tables.table import Section, Table
@@ -52,11 +53,11 @@ class _Dots:
 def drawing_of_table(table: Table) -> Drawing | None:
     """The picture of what is measured of ``table``, with the published values; None where nothing is measured.
 
-    A table may name a figure that is its picture. Otherwise a section whose columns are code lengths is a panel with a
+    A table may name a figure that is its picture. Else a section whose columns are code lengths is a panel with a
     line for each row, which a legend names, if there are at most 20 rows. Any other has a panel of dots for each
     column, or for each row where it has fewer rows and one metric.
     """
-    if table.picture is not None and table.has_measured:
+    if table.picture not in (None, CELLS) and table.has_measured:
         stored = [row for measured in table.measured for row in measured.rows]
         drawing = _declared.load(table.picture).fill(stored, Store.default())
         return drawing if drawing.points else None

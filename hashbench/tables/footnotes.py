@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from hashbench.contract import PIXELS
 from hashbench.datasets.card import load_card
 from hashbench.datasets.protocol import TO_CHOOSE
+from hashbench.foundation.paths import read_once
 from hashbench.methods import METHODS
 from hashbench.runs import settings as settings_files
 from hashbench.runs.row import IMPORTED, Row, processor_of
@@ -79,7 +80,12 @@ def search_of(cell: Cell) -> re.Match[str] | None:
     """The search that tuned the settings of the cell, as ``search_in`` gives it; None where there was none."""
     if cell.budget == IMPORTED or cell.method not in METHODS or cell.recipe == settings_files.OUR_DEFAULTS:
         return None
-    return search_in(tuning_of(cell))
+    return _search_of(cell.run_key)
+
+
+@read_once  # a table is rendered in several formats, and has several metrics of one run
+def _search_of(run_key: str) -> re.Match[str] | None:
+    return search_in(tuning_of(run_key))
 
 
 def unsound_searches(table: Table) -> Iterator[str]:

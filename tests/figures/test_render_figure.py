@@ -55,8 +55,8 @@ def test_settings_of_the_user_change_nothing(tmp_path: Path) -> None:
         assert pictures(measured(tmp_path, "lines")) == plain
 
 
-@pytest.mark.parametrize(("width", "pixels"), [("column", 990), ("page", 2070)])
-def test_pictures_have_the_width_of_a_paper_at_300_dots_an_inch(tmp_path: Path, width: str, pixels: int) -> None:
+@pytest.mark.parametrize(("width", "pixels"), [("column", 495), ("page", 1035)])
+def test_pictures_have_the_width_of_a_paper_at_150_dots_an_inch(tmp_path: Path, width: str, pixels: int) -> None:
     picture = pictures(measured(tmp_path, "lines", f'width = "{width}"\n'))[".png"]
     assert struct.unpack(">I", picture[16:20]) == (pixels,)
 

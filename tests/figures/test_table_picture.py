@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from support.fake_rows import SAMPLE, fake_hash, fake_row, sample_spec, sample_table
 
-from hashbench.figures import drawing_of_table, preview
+from hashbench.figures import drawing_of_table, picture
 from hashbench.figures._drawing import _drawn
 from hashbench.figures._looks import looks_of
 from hashbench.figures._table import has_code_lengths
@@ -42,7 +42,7 @@ def lines_table(*means: float, tie_range: float = 0.0, more: str = "") -> Table:
 def png(table: Table) -> bytes:
     drawing = drawing_of_table(table)
     assert drawing is not None
-    return preview(drawing, "stamp")
+    return picture(drawing, "stamp")
 
 
 def test_nothing_measured_gives_no_picture() -> None:
@@ -54,7 +54,7 @@ def test_pictures_have_the_width_of_a_page_and_the_same_bytes_whatever_the_setti
 
     for table in (sample_table(), lines_table(0.0, 0.5, 0.5)):
         picture = png(table)
-        assert picture[:8] == b"\x89PNG\r\n\x1a\n" and struct.unpack(">I", picture[16:20]) == (1380,)
+        assert picture[:8] == b"\x89PNG\r\n\x1a\n" and struct.unpack(">I", picture[16:20]) == (1035,)
         assert b"Software" not in picture
         with matplotlib.rc_context({"lines.linewidth": 9.0, "savefig.dpi": 30.0}):
             assert png(table) == picture
@@ -85,7 +85,7 @@ def drawn(table: Table) -> "Figure":
     """The figure that the picture of ``table`` is saved from, laid out."""
     drawing = drawing_of_table(table)
     assert drawing is not None
-    with _drawn(drawing, 200) as figure:
+    with _drawn(drawing) as figure:
         return figure
 
 

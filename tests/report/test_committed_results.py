@@ -14,7 +14,6 @@ from support import committed
 from support.toy_root import REPOSITORY
 
 from hashbench import figures
-from hashbench.figures._drawing import MOST_BYTES
 from hashbench.report import files
 from hashbench.report.readme import QUICKSTART, results_readme
 from hashbench.tables import spec
@@ -303,7 +302,7 @@ def test_the_committed_pictures_are_those_that_texts_show_and_are_small() -> Non
         paths = [(page.parent / link).resolve().relative_to(REPOSITORY).as_posix() for link in links]
         shown |= {path for path in paths if path.startswith("results/")}
     assert set(listed.stdout.split()) == shown
-    assert [path for path in shown - {kept} if (REPOSITORY / path).stat().st_size > MOST_BYTES] == []
+    assert [path for path in shown - {kept} if (REPOSITORY / path).stat().st_size > 80_000] == []
 
 
 def numbers_by_row(text: str, separator: str) -> dict[str, list[str]]:

@@ -21,7 +21,7 @@ from hashbench.tables.verdicts import sheet_of_verdicts, verdicts
 STYLE, SCRIPT = (Path(__file__).with_name(f"page.{kind}").read_text(encoding="utf-8") for kind in ("css", "js"))
 COLUMN = 400  # pixels: a wider figure is scrolled on a phone, because it could not be read if it were shrunk
 LIBRARIES = ("python", "numpy", "torch", "cuda")
-COLUMNS = ["method", "data set", "bits"], ["seed", "AP"], ["protocol", "input", "settings"]  # of the rows
+COLUMNS = ["method", "data set", "bits"], ["seed", "mAP"], ["protocol", "input", "settings"]  # of the rows
 
 
 def render(contents: Contents, documentation: str | None = None) -> str:

@@ -79,9 +79,9 @@ def _notes(spec: TableSpec, repeated: list[str]) -> Iterator[str]:
     """The footnotes on another budget than the table's own, and on runs that several machines measured."""
     yield from spec.notes
     if (budget := spec.substitute_budget) is not None:
-        yield f"Measured at budget {budget}, which is not what the published figures were run at."
+        yield f"Measured on the schedule {budget}, which is not that of the published figures."
         for file in map(method_file, spec.methods):
-            yield f"{file.title} at budget {budget}: {file.budgets[budget]}."
+            yield f"{file.title} on the schedule {budget}: {file.budgets[budget]}."
     if n := len(repeated):
         named = ", ".join(repeated[:3] + ["..."] * (n > 3))
         yield f"Measured more than once, and shown as the mean of the measurements: {n} of the runs ({named})."

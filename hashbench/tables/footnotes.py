@@ -19,7 +19,7 @@ from hashbench.tuning.choice import choices
 from hashbench.tuning.search import Search
 
 PUBLISHED = "our defaults (constants are the authors' where they give any; rates and lengths of training are ours)"
-BY_HAND = "our defaults or chosen by hand, without equal budgets"
+BY_HAND = "our defaults or chosen by hand, without equal tuning budgets"
 
 
 def footnotes(table: Table) -> tuple[str, ...]:
@@ -179,7 +179,7 @@ def _splits(rows: list[Row]) -> str:
     if seeds:
         others = f", and those of the seeds {', '.join(map(str, seeds))}"
     budgets = ", ".join(sorted({row.budget for row in rows}))
-    return f"Data: {', '.join(data)}, the split of the protocol{others}. Budget: {budgets}."
+    return f"Data: {', '.join(data)}, the split of the protocol{others}. Schedule: {budgets}."
 
 
 def _uncommitted(rows: list[Row]) -> Iterator[str]:

@@ -122,12 +122,12 @@ def _verdict(table: Table, cell: TableCell, alike: Sequence[TableCell]) -> Verdi
         stated = declared.settings.items()
         how = settings_text({key: value for key, value in other.settings.items() if (key, value) not in stated})
         if not how and other.budget != declared.budget:
-            how = f"budget {other.budget}"
+            how = f"schedule {other.budget}"
         return Verdict(table.name, cell, OTHER_SETTINGS, how or other.row)
     if cell.measured is not None:
         return Verdict(table.name, cell, NOT_REPRODUCED, f"differs by {cell.difference:+.3f}")
     source = declared.settings.get("model") or declared.settings.get("features") or "its items"
-    no_run = f"no run at the budget {declared.budget} on {declared.dataset} {declared.protocol} of {source}"
+    no_run = f"no run on the schedule {declared.budget} on {declared.dataset} {declared.protocol} of {source}"
     return Verdict(table.name, cell, NOT_MEASURED, why_not_here(declared, read_once(load)(table.name)) or no_run)
 
 

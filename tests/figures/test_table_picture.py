@@ -126,7 +126,7 @@ def test_tie_dependent_values_have_a_sign_and_the_text_below_fits(table: Table) 
     assert set(marked) <= {x for sign in signs for x in sign}
     below = figure.get_supxlabel()
     assert "of one split: the spread of training" in " ".join(below.split())
-    assert "‡ tie-dependent: the worst and the best AP" in " ".join(below.split())
+    assert "‡ tie-dependent: the worst and the best mAP" in " ".join(below.split())
     box = figure._supxlabel.get_window_extent()
     assert box.x0 >= 0 and box.x1 <= figure.bbox.x1
 
@@ -157,7 +157,7 @@ def test_a_long_title_goes_on_in_another_line(table: Table) -> None:
 
 def test_long_titles_of_panels_stay_left_of_the_legend() -> None:
     table = lines_table(0.5, 0.6)
-    names = ["CIFAR-10 S1, frozen features (AP_T)", "CIFAR-10 S1, all layers trained from such a head (AP_T)"]
+    names = ["CIFAR-10 S1, frozen features (mAP)", "CIFAR-10 S1, full fine-tuning from such a head (mAP)"]
     figure = drawn(replace(table, sections=[replace(table.sections[0], title=name) for name in names]))
     assert [" ".join(ax.get_title(loc="left").split()) for ax in figure.axes] == names
     (legend,) = figure.legends

@@ -92,9 +92,12 @@ def test_a_budget_that_stands_in_is_said_and_has_rows_of_its_own() -> None:
     assert {cell.budget for cell in declared.cells} == {"smoke"}
     assert {cell.tolerance for cell in declared.cells} == {None}
     table = collect(declared, [], None)
-    assert (table.name, table.title) == ("sparse_hash_table1_smoke", "Triplet network on CIFAR-100, at budget smoke")
-    assert "Measured at budget smoke, which is not what the published figures were run at." in table.notes
-    assert any(note.startswith("Sparse hash at budget smoke: 300 iterations") for note in table.notes)
+    assert (table.name, table.title) == (
+        "sparse_hash_table1_smoke",
+        "Triplet network on CIFAR-100, on the schedule smoke",
+    )
+    assert "Measured on the schedule smoke, which is not that of the published figures." in table.notes
+    assert any(note.startswith("Sparse hash on the schedule smoke: 300 iterations") for note in table.notes)
     own = {cell.row: cell_hash(cell) for cell in load("sparse_hash_table1").cells}
     assert not set(own.values()) & {cell_hash(cell) for cell in declared.cells}
 

@@ -100,7 +100,7 @@ def test_the_footnotes_say_what_the_values_were_footnotes() -> None:
     rows[1:] = [row.model_copy(update={"code": clean}) for row in rows[1:]]
     lines = render_latex(collect(spec, rows, None, hash_of=fake_hash)).splitlines()
     assert r"Networks and features: linear on vggf\_1a (dpsh); pixels (mihash).\\" in lines
-    assert r"Data: digits s1, the split of the protocol. Budget: full.\\" in lines
+    assert r"Data: digits s1, the split of the protocol. Schedule: full.\\" in lines
     assert r"1 of 3 runs are of code with changes that are not committed, after c0ffeec0ff.\\" in lines
     assert not any("commit of the code is not known" in line for line in lines)
 
@@ -112,7 +112,7 @@ def test_the_footnotes_name_other_splits_and_what_no_commit_describes() -> None:
     assert found == (
         "Processor: unknown.",
         "Network or features: pixels.",
-        "Data: digits s1, the split of the protocol, and those of the seeds 1. Budget: full.",
+        "Data: digits s1, the split of the protocol, and those of the seeds 1. Schedule: full.",
         "The commit of the code is not known of 2 of 2 runs.",
     )
 

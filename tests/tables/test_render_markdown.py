@@ -196,7 +196,7 @@ def test_an_end_of_a_tie_interval_is_no_merit(metric: str, has_a_best: bool) -> 
 
 def test_a_cell_whose_ap_the_order_of_ties_decides_is_marked() -> None:
     text = render_markdown(sample_table())
-    said = "‡ tie-dependent: the worst and the best AP over all orders of ties lie further apart than 0.1;"
+    said = "‡ tie-dependent: the worst and the best mAP over all orders of ties lie further apart than 0.1;"
     assert said in text
     assert cells(text, "DPSH*")[0].endswith("‡")  # from 0.623 to 0.823
     assert not cells(text, "MIHash")[0].endswith("‡")  # 0.1 apart, in binary a little more

@@ -69,7 +69,7 @@ def _fill(figure: FigureSpec, _rows: Sequence[Row], _store: Store) -> Drawing:
     band = "without its deviation"
     if len(lines) <= MOST_BANDS:
         band = "the band is one standard deviation over orders"
-    metric = search.question.metric_title
+    metric = search.question.metric_title.replace("AP", "mAP")  # the mean over queries
     scored = f"the median {metric} of its repeats"
     if search.question.is_two_stage:
         scored = f"the {metric} of the first repeat; later trials lie around the best so far and are left out"

@@ -71,13 +71,11 @@ def _track(cell: Cell) -> str:
     return f"tuned{by_metric} ({search[2]} trials of each method, search {search[1]})"
 
 
-def search_in(notes: str) -> re.Match[str] | None:
-    """The search that the notes on settings name, the number of its trials, and the metric, where it is said."""
-    return re.search(r"tune/(\S+)\.jsonl: trial \d+(?: \(our defaults\))? of (\d+)(?:, held-out (\S+))?", notes)
-
-
 def search_of(cell: Cell) -> re.Match[str] | None:
-    """The search that tuned the settings of the cell, as ``search_in`` gives it; None where there was none."""
+    """The search that tuned the settings of the cell, the number of its trials, and the metric, where it is said.
+
+    None where there was none.
+    """
     if cell.budget == IMPORTED or cell.method not in METHODS or cell.recipe == settings_files.OUR_DEFAULTS:
         return None
     return _search_of(cell.run_key)
@@ -85,7 +83,8 @@ def search_of(cell: Cell) -> re.Match[str] | None:
 
 @read_once  # a table is rendered in several formats, and has several metrics of one run
 def _search_of(run_key: str) -> re.Match[str] | None:
-    return search_in(tuning_of(run_key))
+    trial = r"tune/(\S+)\.jsonl: trial \d+(?: \(our defaults\))? of (\d+)(?:, held-out (\S+))?"
+    return re.search(trial, tuning_of(run_key))
 
 
 def unsound_searches(table: Table) -> Iterator[str]:

@@ -42,7 +42,7 @@ def test_the_lines_of_two_stages_are_of_the_first_study_which_all_trials_have(tm
     assert [point["best_ap"] for point in drawing.points][::3] == [pytest.approx(0.25), pytest.approx(0.5)]
     figure = axes_of(drawing)
     texts = " ".join(text.get_text() for text in figure.findobj(Text))
-    assert "A trial has the AP of the first study; later trials lie" in texts.replace("\n", " ")
+    assert "A trial has the mAP of the first repeat; later trials lie" in texts.replace("\n", " ")
 
 
 @pytest.mark.parametrize("scores", [None, {}])

@@ -39,7 +39,7 @@ def test_golden(shown: str) -> None:
 def test_a_tie_dependent_cell_and_the_spread_of_training_are_in_the_legend() -> None:
     text = render_latex(sample_table(), distinct=True)
     assert "over 1 to 3 seeds of one split: the spread of training, and of processors in some cells)" in text
-    assert r"$^\ddagger$ tie-dependent: the worst and the best AP" in text
+    assert r"$^\ddagger$ tie-dependent: the worst and the best mAP" in text
     assert row("DPSH{*}")[1].endswith(r"$^\ddagger$")
     assert text.count(r"\ddagger") == 2
     assert text.count(r"$^\ddagger$ \{2, 1201\} &") == 1

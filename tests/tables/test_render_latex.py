@@ -36,20 +36,6 @@ def test_golden(shown: str) -> None:
     assert_golden(name, render_latex(sample_table(), interval=shown == "interval", distinct=shown == "distinct"))
 
 
-def test_a_tie_dependent_cell_and_the_spread_of_training_are_in_the_legend() -> None:
-    text = render_latex(sample_table(), distinct=True)
-    assert "over 1 to 3 seeds of one split: the spread of training, and of processors in some cells)" in text
-    assert r"$^\ddagger$ tie-dependent: the worst and the best mAP" in text
-    assert row("DPSH{*}")[1].endswith(r"$^\ddagger$")
-    assert text.count(r"\ddagger") == 2
-    assert text.count(r"$^\ddagger$ \{2, 1201\} &") == 1
-    assert r"\{distinct codes of the queries, of the database\}" in text
-
-
-def test_same_bytes_again() -> None:
-    assert render_latex(sample_table()) == render_latex(sample_table())
-
-
 def row(label: str) -> list[str]:
     (line,) = (line for line in render_latex(sample_table()).splitlines() if line.startswith(f"{label} &"))
     return [cell.strip() for cell in line.removesuffix(r"\\").split("&")][1:]
@@ -131,10 +117,6 @@ def test_networks_that_differ_by_the_data_set_are_listed_by_it() -> None:
 
 def test_a_table_without_rows_was_made_with_nothing() -> None:
     assert footnotes(collect(sample_spec(), [], None, hash_of=fake_hash)) == ()
-
-
-def test_nowhere_two_hyphens() -> None:
-    assert "--" not in render_latex(sample_table(), interval=True)
 
 
 def test_published_in_italics_measured_upright_best_in_bold() -> None:

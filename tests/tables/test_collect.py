@@ -333,7 +333,9 @@ def test_without_its_method_a_cell_is_blank_where_two_rows_fit_or_one_may_not() 
     stale = made_with(cell, 0.6)
     stale = stale.model_copy(update={"cell_hash": "of other files"})
     assert measured(spec, [made_with(cell, 0.5), stale]) is None
-    assert measured(elsewhere(track="published")[0], [made_with(cell, 0.5)]) is None  # its values are not known here
+    assert (
+        measured(elsewhere(recipe="our_defaults")[0], [made_with(cell, 0.5)]) is None
+    )  # its values are not known here
 
 
 def test_a_method_that_is_not_installed_is_named_with_its_package() -> None:

@@ -225,7 +225,7 @@ def test_table_loads_and_labels_are_unique(table: str, monkeypatch: pytest.Monke
 def test_no_two_cells_have_the_same_value(table: str) -> None:
     cells = declared(table).cells
     keys = {
-        (c.dataset, c.protocol, c.method, tuple(sorted(c.settings.items())), c.metric, c.evaluation, c.track)
+        (c.dataset, c.protocol, c.method, tuple(sorted(c.settings.items())), c.metric, c.evaluation, c.recipe)
         for c in cells
     }
     assert len(keys) == len(cells)

@@ -417,4 +417,4 @@ def test_the_command_prints_panels_and_refuses(
     assert (code, out, error.count("\n")) == (2, "", 1) and "no method has all tasks" in error
     committed.give_rows(monkeypatch)
     code, out, _ = call(capsys, "leaderboard", "fine_tuned")
-    assert code == 0 and out.startswith("## Fine-tuned networks") and "| 1. " in out
+    assert code == 0 and out.startswith("## Partial fine-tuning") and "| 1. " in out

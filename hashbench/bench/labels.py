@@ -207,8 +207,8 @@ def _notes(bench: Bench, of_centroids: Sequence[str]) -> Iterator[str]:
         at = f"at {lengths[-1]} bits"
         if len(lengths) > 1:
             at += ", not at each length"
-        best = f"the best of {bench.n_trials} trials by {question.metric_title} {at}, by queries that"
-        yield f"The settings of each method are {best} are held out of the database."
+        best = f"the best of {bench.n_trials} trials by {question.metric_title} {at}, by validation queries"
+        yield f"The settings of each method are {best}, which the database does not have."
     if of_centroids:
         yield "A query of a product quantiser is real numbers: a reference, not ranked among Hamming distances."
 

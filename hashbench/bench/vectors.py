@@ -11,7 +11,7 @@ from hashbench.datasets.card import Card, cards, load_card
 from hashbench.datasets.custom.add import remove
 from hashbench.datasets.custom.of_file import card_of_file, file_to_encode, with_k
 from hashbench.datasets.neighbours import stored_neighbours
-from hashbench.figures import drawing_of_vectors, preview
+from hashbench.figures import drawing_of_vectors, picture
 from hashbench.foundation import paths, provenance
 from hashbench.foundation.errors import CheckFailed, HashbenchError, counted
 from hashbench.foundation.files import all_or_none, write_bytes, write_text
@@ -114,7 +114,7 @@ def write(
     with all_or_none():
         write_text(stem.with_suffix(".md"), f"{ink.write(sheet, 'markdown')}\n{answer}\n")
         write_text(stem.with_suffix(".csv"), ink.write(sheet, "csv"))
-        write_bytes(stem.with_suffix(".png"), preview(drawing_of_vectors(comparison, measured)))
+        write_bytes(stem.with_suffix(".png"), picture(drawing_of_vectors(comparison, measured)))
     written = [paths.shown(stem.with_suffix(suffix)) for suffix in (".md", ".csv", ".png")]
     return sheet, ["", *written, "", answer]
 

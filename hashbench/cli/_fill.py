@@ -8,7 +8,7 @@ from hashbench.foundation.progress import note
 from hashbench.runs.run import Options
 from hashbench.runs.run_all import Plan
 from hashbench.runs.store import Store
-from hashbench.tables.cell_runs import keep_query_scores
+from hashbench.tables.collect import Rows, keep_query_scores
 from hashbench.tables.fill import Work, fill
 from hashbench.tables.spec import TableSpec
 
@@ -20,5 +20,7 @@ def fill_tables(specs: Sequence[TableSpec], work: Work, store: Store, options: O
         return fill(work, store, options, plan, " ".join(spec.name for spec in specs))
     finally:  # after an interrupt too: the histograms of what is done are here now
         _interrupts.do_not_repeat()
-        for path in [path for spec in specs for path in keep_query_scores(spec, store)]:
+        of_record = [spec for spec in specs if spec.repeats == "splits"]
+        rows = Rows(store.rows(lambda _: None) if of_record else ())  # damaged ones are named by what reads them all
+        for path in [path for spec in of_record for path in keep_query_scores(spec, rows, store)]:
             note(f"the scores of each query in {paths.shown(path)}")

@@ -19,8 +19,7 @@ from hashbench.foundation.registry import refuse
 from hashbench.report import files
 from hashbench.showing.sheet import Sheet
 from hashbench.tables import spec
-from hashbench.tables.cell_runs import keep_query_scores
-from hashbench.tables.collect import Rows, collect
+from hashbench.tables.collect import Rows, collect, keep_query_scores
 from hashbench.tables.notation import outside_tolerance
 from hashbench.tables.sheet import sheet_of
 from hashbench.tables.table import Table
@@ -62,7 +61,7 @@ def command(
     def collected_table(name: str) -> Table:
         declared = spec.load(name, splits)
         if write:  # the bold values depend on the AP of each query
-            written.extend(keep_query_scores(declared, store))
+            written.extend(keep_query_scores(declared, rows, store))
         return collect(declared, rows, store)
 
     collected = filled(names, collected_table, broken, "table")
@@ -81,7 +80,14 @@ def command(
         with all_or_none():
             written += map(search_sheet.write, searches)
             written += files.write(
-                store.folder, collected, figures, interval=interval, distinct=distinct, broken=broken, readme=whole
+                store.folder,
+                collected,
+                figures,
+                interval=interval,
+                distinct=distinct,
+                broken=broken,
+                every=every,
+                readme=whole,
             )
     error = _check(collected) if check else None
     if n_broken := len(names) - len(collected):

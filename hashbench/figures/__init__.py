@@ -1,7 +1,7 @@
 """The figures and the pictures of tables, drawn from stored rows; a public file is a kind, exporting ``KIND``."""
 
 from hashbench.figures._declared import KINDS, CellsFile, FigureSpec, cells_of, load, names, names_with_own_cells
-from hashbench.figures._drawing import Drawing, csv_text, is_stamped, pictures, preview, stamp_of
+from hashbench.figures._drawing import Drawing, csv_text, is_stamped, picture, pictures, stamp_of
 from hashbench.figures._table import drawing_of_table
 from hashbench.figures._vectors import drawing_of_vectors
 
@@ -12,7 +12,7 @@ __all__ += [
     "load",
     "names",
     "names_with_own_cells",
+    "picture",
     "pictures",
-    "preview",
     "stamp_of",
 ]

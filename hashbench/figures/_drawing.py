@@ -2,12 +2,12 @@
 
 import hashlib
 import io
+import math
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from hashbench.evaluation.curves import own_style
@@ -24,10 +24,9 @@ else:
     Artist = Axes = Figure = Any  # matplotlib is imported where a figure is drawn
 
 WIDTHS_IN = {"column": 3.3, "page": 6.9}  # of a paper with two columns, and of its page
-DPI = 300
-PREVIEW_DPI = 200  # two pixels for each of a page on which the figure is 690 wide
+DPI = 150  # of a PNG, which is for pages; papers take the PDF
+MOST_PIXELS = 2_000_000  # of a PNG: a high one has fewer to the inch, so that it has at most 80 kB
 COLOURS = 64  # of a picture without photographs
-MOST_BYTES = 80_000  # of such a picture: a larger one is drawn with half the pixels each way
 CHARACTERS_PER_IN = 22  # of the small print below a figure
 LEGEND_LINE_IN = 0.14  # the height of a line
 LEGEND_LABEL_IN = 1.1  # the width of a label
@@ -116,21 +115,23 @@ def csv_text(drawing: Drawing) -> str:
 
 def pictures(drawing: Drawing, stamp: str = "") -> dict[str, bytes]:
     """The drawing as PNG, with the ``stamp``, and PDF, by suffix; the user's settings of matplotlib change nothing."""
-    with _drawn(drawing, DPI) as figure:
-        return {".png": _png(drawing, DPI, figure, stamp, MOST_BYTES), ".pdf": _saved(figure, "pdf", DPI)}
+    with _drawn(drawing) as figure:
+        return {".png": _png(drawing, figure, stamp), ".pdf": _saved(figure, "pdf")}
 
 
-def preview(drawing: Drawing, stamp: str = "", *, most_bytes: float = MOST_BYTES) -> bytes:
-    """The drawing as PNG, without the PDF and with fewer pixels than :func:`pictures` gives it."""
-    with _drawn(drawing, PREVIEW_DPI) as figure:
-        return _png(drawing, PREVIEW_DPI, figure, stamp, most_bytes)
+def picture(drawing: Drawing, stamp: str = "") -> bytes:
+    """The drawing as PNG, as :func:`pictures` gives it."""
+    with _drawn(drawing) as figure:
+        return _png(drawing, figure, stamp)
 
 
 @contextmanager
-def _drawn(drawing: Drawing, dpi: int) -> Iterator[Figure]:
+def _drawn(drawing: Drawing) -> Iterator[Figure]:
     """The drawing as a figure of matplotlib, which is saved inside the block: there its settings are hashbench's."""
     from matplotlib.figure import Figure
 
+    width, height = drawing.size_in
+    dpi = min(DPI, int(math.sqrt(MOST_PIXELS / (width * height))))
     with own_style(STYLE):
         figure = Figure(figsize=drawing.size_in, dpi=dpi, layout="constrained")
         drawing.draw(figure)
@@ -141,36 +142,26 @@ def _drawn(drawing: Drawing, dpi: int) -> Iterator[Figure]:
         yield figure
 
 
-def _png(drawing: Drawing, dpi: int, figure: Figure, stamp: str, most_bytes: float) -> bytes:
-    """The ``figure`` of the drawing as PNG; with half the ``dpi`` where it has more than ``most_bytes``."""
-    stamped = {STAMP: stamp} if stamp else {}
-    if drawing.has_photographs:
-        return _saved(figure, "png", dpi, stamped)
-    picture = _with_palette(_saved(figure, "png", dpi), stamped)
-    if len(picture) <= most_bytes:
-        return picture
-    with _drawn(drawing, dpi // 2) as smaller:  # laid out anew: letters of half the size are not half as wide
-        return _with_palette(_saved(smaller, "png", dpi // 2), stamped)
-
-
-def _saved(figure: Figure, kind: str, dpi: int, stamped: Mapping[str, str] = MappingProxyType({})) -> bytes:
-    picture = io.BytesIO()
-    figure.savefig(picture, format=kind, dpi=dpi, metadata={**METADATA[kind], **stamped})
-    return picture.getvalue()
-
-
-def _with_palette(picture: bytes, stamped: Mapping[str, str]) -> bytes:
-    """A PNG of lines and text in so few colours that it has a third of the bytes, with these texts in it."""
+def _png(drawing: Drawing, figure: Figure, stamp: str) -> bytes:
+    """The ``figure`` as PNG; one of lines and text in so few colours that it has a third of the bytes."""
     from PIL import Image
     from PIL.PngImagePlugin import PngInfo
 
-    texts = PngInfo()
-    for key, text in stamped.items():
-        texts.add_text(key, text)
+    stamped = PngInfo()
+    stamped.add_text(STAMP, stamp)
     small = io.BytesIO()
-    with Image.open(io.BytesIO(picture), formats=["PNG"]) as whole:
-        whole.convert("RGB").quantize(COLOURS).save(small, format="PNG", optimize=True, pnginfo=texts)
+    with Image.open(io.BytesIO(_saved(figure, "png")), formats=["PNG"]) as drawn:
+        image = drawn.convert("RGB")
+        if not drawing.has_photographs:
+            image = image.quantize(COLOURS)
+        image.save(small, format="PNG", optimize=True, pnginfo=stamped)
     return small.getvalue()
+
+
+def _saved(figure: Figure, kind: str) -> bytes:
+    content = io.BytesIO()
+    figure.savefig(content, format=kind, metadata=METADATA[kind])
+    return content.getvalue()
 
 
 def stamp_of(*texts: str) -> str:

@@ -108,15 +108,16 @@ def _name_dots(ax: Axes, dots: Sequence[Dot], figure: Figure) -> None:
         name.set_color(dot.look["color"])
         name.set_in_layout(False)
         size = name.get_window_extent().padded(pixels)
-        places = list(_places_around(x, y, size.width, size.height, pixels))
-        free = [
-            place
-            for place in places
-            if inside.contains(*place.min) and inside.contains(*place.max) and not place.count_overlaps(taken)
-        ]
         others = [other for other in taken if not other.contains(x, y)]
-        clear = [place for place in free if not _is_crossed(place, (x, y), others)]
-        box = (clear or free or places)[0]
+        box = None
+        for place in _places_around(x, y, size.width, size.height, pixels):
+            is_inside = inside.contains(*place.min) and inside.contains(*place.max)
+            if is_inside and not place.count_overlaps(taken):
+                box = box or place
+                if not _is_crossed(place, (x, y), others):
+                    box = place
+                    break
+        box = box or next(_places_around(x, y, size.width, size.height, pixels))
         taken.append(box)
         middle_x, middle_y = ax.transData.inverted().transform(((box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2))
         name.set_position((middle_x, middle_y))

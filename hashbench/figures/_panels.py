@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass
-from typing import Any
 
 from hashbench.figures._declared import FigureSpec
 from hashbench.figures._drawing import Artist, Axes, Figure
@@ -121,8 +120,8 @@ def axes_of(figure: Figure, panels: Sized, across: int, *, share: bool) -> "list
     return list(grid[: len(panels)])
 
 
-def draw_lines(ax: Axes, panel: Panel, looks: Mapping[str, Look], *, marks: bool = False) -> None:
-    """A line for each row: measured points with the deviation, published ones hollow; ``marks``: a table's signs."""
+def draw_lines(ax: Axes, panel: Panel, looks: Mapping[str, Look]) -> None:
+    """A line for each row: measured points with the deviation, published ones hollow."""
     for label, look in looks.items():
         points = sorted(panel.series.get(label, []), key=lambda point: point.x or 0)
         if published := [(point.x, point.published) for point in points if point.published is not None]:
@@ -131,8 +130,6 @@ def draw_lines(ax: Axes, panel: Panel, looks: Mapping[str, Look], *, marks: bool
         if measured := [(point.x, point.mean, point.std) for point in points if point.mean is not None]:
             x, y, std = zip(*measured, strict=True)
             ax.errorbar(x, y, std, **look, markersize=3, linewidth=1.0, elinewidth=0.6, capsize=1.5)
-        if marks:
-            _mark(ax, [(point.x, point.mean, point) for point in points], look["color"], look["marker"])
     ax.set(xticks=sorted({point.x for point in panel.points() if point.x is not None}), xlabel=panel.x_label)
     if panel.is_of_speed_ups:
         ax.set_yscale("log", base=2)
@@ -176,7 +173,7 @@ def draw_dots(ax: Axes, panel: Panel, labels: Sequence[str], *, ranges: bool, st
                 length = value.best - value.worst
                 ax.barh(place, length, left=value.worst, height=0.55, color=BAR, edgecolor=EDGE, linewidth=0.5)
     else:
-        _mark(ax, [(point.mean, place, point) for place, point in placed], DOT, "o")
+        _mark(ax, placed)
     if published := [(point.published, place) for place, point in placed if point.published is not None]:
         x, y = zip(*published, strict=True)
         ax.plot(x, y, "o", color=HOLLOW, markersize=4.5, markerfacecolor="none", markeredgewidth=0.8)
@@ -190,15 +187,16 @@ def draw_dots(ax: Axes, panel: Panel, labels: Sequence[str], *, ranges: bool, st
     ax.tick_params(axis="y", length=0)
 
 
-def _mark(ax: Axes, places: Iterable[tuple[Any, Any, Point]], colour: str, marker: str) -> None:
+def _mark(ax: Axes, placed: Iterable[tuple[int, Point]]) -> None:
     """Draws the best values large, and writes the signs of the measured ones beside them."""
-    for x, y, point in places:
-        if point.is_best:
-            ax.plot(x, y, marker, color=colour, markersize=5)
-        if point.measured is None:
+    for place, point in placed:
+        if point.measured is None or point.mean is None:
             continue
+        if point.is_best:
+            ax.plot(point.mean, place, "o", color=DOT, markersize=5)
         if signs := "".join(mark.value for mark in notation.marks_of(point.measured)):
-            ax.annotate(signs, (x, y), color=colour, fontsize=6, xytext=(2, 2), textcoords="offset points")
+            at = (point.mean, place)
+            ax.annotate(signs, at, color=DOT, fontsize=6, xytext=(2, 2), textcoords="offset points")
 
 
 def only_published(table: Table, what: str = "published") -> str:

@@ -1,4 +1,4 @@
-"""The picture of a table: its sections as lines over code lengths, or as dots, drawn as figures are."""
+"""The picture of a table: its sections as dots, drawn as figures are."""
 
 import re
 import textwrap
@@ -8,30 +8,24 @@ from functools import partial
 from itertools import pairwise
 
 from hashbench.figures import _declared, _panels
-from hashbench.figures._drawing import WIDTHS_IN, Axes, Drawing, Figure, explain, legend
-from hashbench.figures._looks import looks_of
+from hashbench.figures._drawing import WIDTHS_IN, Axes, Drawing, Figure, explain
 from hashbench.figures._panels import Panel, Point
 from hashbench.runs.store import Store
 from hashbench.showing.sheet import Sign
 from hashbench.tables import notation
+from hashbench.tables.cell import CELLS
 from hashbench.tables.footnotes import processors
 from hashbench.tables.notation import Notation
 from hashbench.tables.table import Section, Table
 
-MOST_LINES = 20  # of a legend that can still be followed; colours and markers tell these apart
-# panels side by side
-LINES_ACROSS = 2
-DOTS_ACROSS = 4
-LINES_IN = 2.3  # the height of a panel of lines
+DOTS_ACROSS = 4  # panels side by side
 LABEL_IN = 0.17  # the height of a dot
 AROUND_IN = 0.55  # the height around dots
 TITLE_IN = 0.14  # of each line but the first of the titles above a row of panels
 MOST_BESIDE = 12  # row labels by which two sections side by side may differ: the panels of a row have one height
 MOST_TICKS = 4  # intervals between the ticks below a panel of dots, so that their numbers do not touch
 LONG_LABEL = 16  # letters; two sections of dots with longer row labels fit side by side, three do not
-# letters of the title that fit across the picture
-TITLE_WIDTH = 104
-BESIDE_LEGEND = 70
+TITLE_WIDTH = 104  # letters of the title that fit across the picture
 PANEL_TITLES_WIDTH = 92  # the same of the panels' titles, which are smaller
 WORDS = {Sign.BOTH: "Hollow: published; filled: measured", Sign.MEASURED: "Filled: measured", Sign.BEST: "large"}
 
@@ -52,11 +46,10 @@ class _Dots:
 def drawing_of_table(table: Table) -> Drawing | None:
     """The picture of what is measured of ``table``, with the published values; None where nothing is measured.
 
-    A table may name a figure that is its picture. Otherwise a section whose columns are code lengths is a panel with a
-    line for each row, which a legend names, if there are at most 20 rows. Any other has a panel of dots for each
-    column, or for each row where it has fewer rows and one metric.
+    A table may name a figure that is its picture. Else a section has a panel of dots for each column, or for each row
+    where it has fewer rows and one metric.
     """
-    if table.picture is not None and table.has_measured:
+    if table.picture not in (None, CELLS) and table.has_measured:
         stored = [row for measured in table.measured for row in measured.rows]
         drawing = _declared.load(table.picture).fill(stored, Store.default())
         return drawing if drawing.points else None
@@ -64,33 +57,9 @@ def drawing_of_table(table: Table) -> Drawing | None:
     how = Notation.of(table)
     if not sections:
         return None
-    panels = [_lines_of(section, how) for section in sections if has_code_lengths(section)]
-    if len(panels) == len(sections) and len(labels := _panels.methods_of(panels)) <= MOST_LINES:
-        height = 0.5 + max(LINES_IN, 0.14 * len(labels)) * -(-len(panels) // LINES_ACROSS)
-        return Drawing([], (WIDTHS_IN["page"], height), partial(_draw_lines, table, panels), table.n_measured)
     rows = _rows_of_panels([_dots_of(section, how) for section in sections])
     height = 0.5 + sum(_heights_in(rows))
     return Drawing([], (WIDTHS_IN["page"], height), partial(_draw_dots, table, rows), table.n_measured)
-
-
-def has_code_lengths(section: Section) -> bool:
-    """Whether the columns are two or more distinct code lengths."""
-    columns = map(section.column, section.columns)
-    lengths = [{_panels.place_of(cell.declared, "bits") for cell in column} for column in columns]
-    distinct = {next(iter(of_column)) for of_column in lengths if len(of_column) == 1} - {None}
-    return len(distinct) == len(section.columns) > 1
-
-
-def _lines_of(section: Section, how: Notation) -> Panel:
-    cells = [cell.declared for cell in section.cells.values()]
-    unit = ", ".join(dict.fromkeys(cell.metric for cell in cells))
-    if any(cell.printed_as == "percent" for cell in cells):
-        unit += " (%)"
-    series: dict[str, list[Point]] = {row: [] for row in section.rows}
-    best = how.best(section)
-    for place, cell in section.cells.items():
-        series[place[0]].append(Point(_panels.place_of(cell.declared, "bits"), cell, place in best))
-    return Panel(textwrap.fill(section.title, PANEL_TITLES_WIDTH // LINES_ACROSS), "bits", unit, series)
 
 
 def _dots_of(section: Section, how: Notation) -> list[_Dots]:
@@ -170,16 +139,6 @@ def _widths_of(rows: list[list[_Dots]]) -> list[int]:
     return [max(map(len, rows)) if same else len(row) for row, same in zip(rows, goes_on, strict=True)]
 
 
-def _draw_lines(table: Table, panels: list[Panel], figure: Figure) -> None:
-    looks = looks_of(_panels.methods_of(panels))
-    across = min(LINES_ACROSS, len(panels))
-    for ax, panel in zip(_panels.axes_of(figure, panels, across, share=False), panels, strict=True):
-        _panels.draw_lines(ax, panel, looks, marks=True)
-        ax.set_ylabel(panel.y_label)
-    legend(figure, _panels.line_samples(looks), beside=True)
-    _write_around(figure, table, BESIDE_LEGEND)
-
-
 def _draw_dots(table: Table, rows: list[list[_Dots]], figure: Figure) -> None:
     """Each row of panels is laid out for itself: long labels in one must not push those of another apart."""
     alike: dict[tuple[str, ...], list[Axes]] = defaultdict(list)  # have the same scale, so that they can be compared
@@ -204,11 +163,11 @@ def _draw_dots(table: Table, rows: list[list[_Dots]], figure: Figure) -> None:
             beyond = 0.04 * (max(highs) - min(lows))
         for ax in group:
             ax.set_xlim(min(lows) - beyond, max(highs) + beyond)
-    _write_around(figure, table, TITLE_WIDTH)
+    _write_around(figure, table)
 
 
-def _write_around(figure: Figure, table: Table, title_width: int) -> None:
-    figure.suptitle(textwrap.fill(table.title, title_width), fontsize=8.5, x=0.01, ha="left")
+def _write_around(figure: Figure, table: Table) -> None:
+    figure.suptitle(textwrap.fill(table.title, TITLE_WIDTH), fontsize=8.5, x=0.01, ha="left")
     how = replace(Notation.of(table), distinct=False)
     spans = notation.legend(table, how, outside=False)
     words = (WORDS.get(span, span.value) if isinstance(span, Sign) else span for span in spans)

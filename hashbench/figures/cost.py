@@ -1,4 +1,4 @@
-"""AP against seconds of training: a dot with a name for each row, of one column."""
+"""mAP against seconds of training: a dot with a name for each row, of one column."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -14,8 +14,8 @@ from hashbench.runs.store import Store
 
 HEIGHT_IN = 5.6
 EXPLANATION = (
-    "{n} methods. AP with ties: the mean over runs; seconds: their median. Line: the Pareto front; no other method is "
-    "as fast and has as high an AP. Methods were not all measured on one machine; the time of a search is left out."
+    "{n} methods. Tie-aware mAP: the mean over runs; seconds: their median. Line: the Pareto front; no other method is "
+    "as fast and has as high an mAP. Methods were not all measured on one machine; the time of a search is left out."
 )
 
 Points = list[dict[str, Any]]
@@ -61,7 +61,7 @@ def _draw(points: Points, methods: dict[str, str], figure: Figure) -> None:
         _front.Dot(point["method"], point["train_s"], point["ap"], looks[point["method"]], point["is_on_front"])
         for point in points
     ]
-    _front.draw(dots, ("seconds of training", "AP with ties"), EXPLANATION.format(n=len(points)), figure)
+    _front.draw(dots, ("seconds of training", "tie-aware mAP"), EXPLANATION.format(n=len(points)), figure)
 
 
-KIND = Kind("AP against seconds of training: a dot with its name for each row", CellsFile, _fill, _check)
+KIND = Kind("mAP against seconds of training: a dot with its name for each row", CellsFile, _fill, _check)

@@ -100,7 +100,7 @@ def _panel(section: Section, axis: str | None) -> Panel:
         series[row].append(Point(_panels.place_of(cell.declared, varying), cell))
     for points in series.values():
         points.sort(key=lambda point: point.x or 0)
-    metric = "AP_T" if cells[0].metric == "ap" else cells[0].metric
+    metric = "tie-aware mAP" if cells[0].metric == "ap" else cells[0].metric
     y_label = y_label or metric
     if all(cell.printed_as == "percent" for cell in cells):
         y_label += " (%)"

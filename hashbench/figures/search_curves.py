@@ -1,4 +1,4 @@
-"""How much trials bring: the best AP of held-out queries after k trials of a search, for each method."""
+"""How much trials bring: the best mAP of validation queries after k trials of a search, for each method."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -27,7 +27,7 @@ MOST_LINES = 8  # that an eye can follow
 MOST_BANDS = 6  # more would hide each other
 EXPLANATION = (
     "{search}: the best {metric} of k of {n} trials, the mean over all their orders; {band}. A trial has {scored}. "
-    "Where lines cross, the comparison depends on the budget."
+    "Where lines cross, the comparison depends on the tuning budget."
 )
 
 
@@ -69,10 +69,10 @@ def _fill(figure: FigureSpec, _rows: Sequence[Row], _store: Store) -> Drawing:
     band = "without its deviation"
     if len(lines) <= MOST_BANDS:
         band = "the band is one standard deviation over orders"
-    metric = search.question.metric_title
-    scored = f"the median {metric} of its studies"
+    metric = search.question.metric_title.replace("AP", "mAP")  # the mean over queries
+    scored = f"the median {metric} of its repeats"
     if search.question.is_two_stage:
-        scored = f"the {metric} of the first study; later trials lie around the best so far and are left out"
+        scored = f"the {metric} of the first repeat; later trials lie around the best so far and are left out"
     data = ", ".join(search.question.left_out)
     text = EXPLANATION.format(search=data, n=n, band=band, metric=metric, scored=scored)
     if n_others := len(methods) - len(shown):
@@ -93,11 +93,11 @@ def _draw(
         ax.plot(k, means, **looks[title], markersize=3, markevery=max(1, len(k) // 8), linewidth=1.0)
         if len(lines) <= MOST_BANDS:
             ax.fill_between(k, means - stds, means + stds, color=looks[title]["color"], alpha=0.12, linewidth=0)
-    ax.set(xlabel="trials", ylabel=f"best {metric} of held-out queries", xlim=(1, None))
+    ax.set(xlabel="trials", ylabel=f"best {metric} of validation queries", xlim=(1, None))
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.grid(axis="y")
     legend(figure, line_samples(looks), beside=True)
     explain(figure, text)
 
 
-KIND = Kind("the best AP of held-out queries after k trials of a search", SearchFile, _fill, check)
+KIND = Kind("the best mAP of validation queries after k trials of a search", SearchFile, _fill, check)

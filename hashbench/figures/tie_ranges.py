@@ -1,4 +1,4 @@
-"""The range of AP over all orders of tied items: a bar for each method from the worst to the best, a dot at AP_T.
+"""The range of mAP over all orders of tied items: a bar from the worst to the best, a dot at the tie-aware mAP.
 
 With a ``search`` a line shows what tuning brings, and seeds have their deviation, so that one picture says how much of
 the difference between two methods is the methods, the tuning, the seed and the order of ties.
@@ -25,7 +25,7 @@ BELOW = 0.37  # the middle of a row, where the line of the tuning is
 ROW_IN = 0.17  # the height of a bar
 AROUND_IN = 0.62  # the height of the title and the axis of a panel
 MOST_TICKS = 4  # intervals between the ticks of a panel that has little width
-AXIS = "tie-aware AP"
+AXIS = "tie-aware mAP"
 
 
 class RangesFile(CellsFile):
@@ -53,20 +53,19 @@ def _fill(figure: FigureSpec, rows: Sequence[Row], store: Store) -> Drawing:
     blocks = [block for block in blocks if block]
     otherwise = "nothing is drawn: the paper prints no values"
     if table.has_published:
-        otherwise = "drawn: the published AP_T, without ranges, which the paper does not print"
+        otherwise = "drawn: the published tie-aware mAP, without ranges, which the paper does not print"
     across = min(file.panels_across, len(panels))
-    text = _panels.only_published(table, "published tie-aware AP")
+    text = _panels.only_published(table, "published tie-aware mAP")
     if table.has_measured:
-        text = (
-            f"Bar: worst to best AP over all orders of ties; dot: their mean, the tie-aware AP ({notation.runs(table)})"
-        )
+        runs = notation.runs(table)
+        text = f"Bar: worst to best mAP over all orders of ties; dot: their mean, the tie-aware mAP ({runs})"
         text += "; hollow: published." if table.has_published else "."
     if len(blocks) > 1:
         text += " The panels below have another scale."
     if tuning:
         text += (
-            " Thin line through the dot: the standard deviation over seeds. Line below: the AP of held-out queries in "
-            "the search of settings, from one trial (their mean) to the best of all."
+            " Thin line through the dot: the standard deviation over seeds. Line below: the mAP of validation queries "
+            "in the search of settings, from one trial (their mean) to the best of all."
         )
     points = []
     if table.has_measured or table.has_published:
@@ -152,4 +151,9 @@ def _draw_panel(ax: Axes, panel: Panel, labels: list[str], tuning: Tuning) -> No
             ax.plot(tuning[label], [place + BELOW] * 2, color=_panels.HOLLOW, marker="|", markersize=3, linewidth=0.8)
 
 
-KIND = Kind("AP over all orders of ties: a bar from the worst to the best, a dot at AP_T", RangesFile, _fill, _check)
+KIND = Kind(
+    "mAP over all orders of ties: a bar from the worst to the best, a dot at the tie-aware mAP",
+    RangesFile,
+    _fill,
+    _check,
+)

@@ -126,8 +126,7 @@ def _draw_values(ax: Axes, values: list[float], tie_aware: float) -> None:
     for line, value in enumerate(values):
         ax.text(1.03, line, f"{value:.2f}", va="center", fontsize=6)
     above = len(values) - 0.35
-    mean = ax.text(tie_aware, above, f"AP$_T$ = {tie_aware:.3f}", color=MEAN, ha="center", va="bottom", fontsize=6.5)
-    mean.set_parse_math(True)
+    ax.text(tie_aware, above, f"tie-aware AP {tie_aware:.3f}", color=MEAN, ha="center", va="bottom", fontsize=6.5)
     ax.set_xlim(0, 1.2)
     ax.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0", "", "0.5", "", "1"])
     ax.set_title("AP", loc="left")

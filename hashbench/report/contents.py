@@ -1,7 +1,6 @@
 """What the report shows: tables with what is missing of them, figures as small pictures, and rows."""
 
 import io
-import math
 from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,7 +8,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from hashbench import figures
-from hashbench.figures import Drawing, FigureSpec, preview
+from hashbench.figures import Drawing, FigureSpec
 from hashbench.foundation.errors import HashbenchError, quietly
 from hashbench.foundation.progress import with_bar
 from hashbench.foundation.registry import Broken, each_usable
@@ -25,9 +24,9 @@ from hashbench.tables.leaderboard import Panel, leaderboard, tables_of
 from hashbench.tables.spec import TableSpec, why_not_here
 from hashbench.tables.table import Table
 
-COLOURS = 64  # of a drawn figure
-SHARPNESS = 2  # pixels of the picture for each of the page, in width and in height
-WIDTH = 1380  # pixels, at most: 6.9 inches, the page of a paper
+PIXELS_PER_IN = 100  # of the page
+SHARPNESS = 2  # pixels of photographs for each of the page, in width and in height
+WIDTH = 1380  # pixels of photographs, at most: 6.9 inches, the page of a paper
 QUALITY = 80  # of photographs as JPEG
 
 Place = tuple[str, str, str]  # section, row label, column label: one cell of a table
@@ -109,7 +108,7 @@ def gather(store: Store, broken: Broken, only: Sequence[str] = ()) -> Contents:
         small = None
         # of all tables the pictures would be most of a page
         if only and (drawing := figures.drawing_of_table(table)) is not None:
-            small = _small(preview(drawing, most_bytes=math.inf), photographs=False)
+            small = _drawn(drawing)
         return ReportedTable(table, _missing_runs(declared, table, by_name, past), small)
 
     def draw(name: str) -> Picture | None:
@@ -171,16 +170,23 @@ def picture(declared: FigureSpec, drawing: Drawing, results: Path) -> Picture:
     if not drawing.keeps_files:
         if not drawing.points:
             return Picture(declared, missing)
-        return Picture(declared, missing, *_small(preview(drawing, most_bytes=math.inf), photographs=False))
+        return Picture(declared, missing, *_drawn(drawing))
     kept = results / "figures" / f"{declared.name}.png"
     try:
-        return Picture(declared, None, *quietly(kept.name, lambda: _small(kept.read_bytes(), photographs=True)))
+        return Picture(declared, None, *quietly(kept.name, lambda: _photographs(kept.read_bytes())))
     except HashbenchError:
         return Picture(declared, missing)
 
 
-def _small(png: bytes, *, photographs: bool) -> Small:
-    """The picture as text and its size, at most ``WIDTH`` wide: photographs as JPEG, others as PNG with a palette."""
+def _drawn(drawing: Drawing) -> Small:
+    """The drawing as text, and its size on the page."""
+    width, height = drawing.size_in
+    png = b64encode(figures.picture(drawing)).decode()
+    return f"data:image/png;base64,{png}", (round(width * PIXELS_PER_IN), round(height * PIXELS_PER_IN))
+
+
+def _photographs(png: bytes) -> Small:
+    """A picture of photographs as JPEG, at most ``WIDTH`` wide, and its size on the page."""
     from PIL import Image
 
     with Image.open(io.BytesIO(png), formats=["PNG"]) as opened:
@@ -188,11 +194,6 @@ def _small(png: bytes, *, photographs: bool) -> Small:
     if whole.width > WIDTH:
         whole = whole.resize((WIDTH, round(whole.height * WIDTH / whole.width)), Image.Resampling.LANCZOS)
     small = io.BytesIO()
-    if photographs:
-        kind = "jpeg"
-        whole.save(small, format="JPEG", quality=QUALITY)
-    else:
-        kind = "png"
-        whole.quantize(COLOURS).save(small, format="PNG", optimize=True)
-    text = f"data:image/{kind};base64,{b64encode(small.getvalue()).decode()}"
+    whole.save(small, format="JPEG", quality=QUALITY)
+    text = f"data:image/jpeg;base64,{b64encode(small.getvalue()).decode()}"
     return text, (whole.width // SHARPNESS, whole.height // SHARPNESS)

@@ -10,7 +10,7 @@ from math import prod
 from multiprocessing import get_context
 from pathlib import Path
 
-from hashbench.figures import Drawing, FigureSpec, csv_text, drawing_of_table, is_stamped, pictures, preview, stamp_of
+from hashbench.figures import Drawing, FigureSpec, csv_text, drawing_of_table, is_stamped, picture, pictures, stamp_of
 from hashbench.foundation.files import all_or_none, write_bytes, write_text
 from hashbench.foundation.parallel import available_cores
 from hashbench.foundation.progress import with_bar
@@ -20,6 +20,7 @@ from hashbench.showing import ink
 from hashbench.showing.ink import Format
 from hashbench.showing.inks.latex import BIBLIOGRAPHY
 from hashbench.tables import papers
+from hashbench.tables.cell import CELLS
 from hashbench.tables.sheet import sheet_of
 from hashbench.tables.table import Table
 
@@ -43,9 +44,9 @@ class _Picture:
     def drawn(self) -> dict[Path, bytes]:
         """The content of its files."""
         if self.pdf is None:
-            return {self.png: preview(self.drawing, self.stamp)}
-        contents = pictures(self.drawing, self.stamp)
-        return {self.png.with_suffix(suffix): content for suffix, content in contents.items()}
+            return {self.png: picture(self.drawing, self.stamp)}
+        drawn = pictures(self.drawing, self.stamp)
+        return {self.png.with_suffix(suffix): content for suffix, content in drawn.items()}
 
 
 def render(table: Table, output: Format, *, interval: bool = False, distinct: bool = False) -> str:
@@ -62,7 +63,8 @@ def write(
     interval: bool = False,
     distinct: bool = False,
     broken: Broken = refuse,  # is called for a paper that cannot be read
-    readme: bool = False,  # of all tables: the overview of ``folder`` is written too
+    every: bool = False,  # of all tables: of those that declare no picture, only pictures that are there are drawn
+    readme: bool = False,  # the overview of ``folder`` is written too
 ) -> list[Path]:
     """Writes tables and their papers to ``folder``/tables, figures to ``folder``/figures, all or none.
 
@@ -81,6 +83,8 @@ def write(
         texts |= {stem.with_name(stem.name + suffix): outputs[output] for output, suffix in SUFFIXES.items()}
         written += [stem.with_name(stem.name + suffix) for suffix in SUFFIXES.values()]
         png = stem.with_name(f"{stem.name}.png")
+        if every and table.picture != CELLS and not png.exists():
+            continue
         drawing = drawing_of_table(table)
         if drawing is None:
             gone.append(png)
@@ -105,7 +109,7 @@ def write(
         written.append(overview)
     with all_or_none():
         _write_changed(texts)
-        _draw([picture for picture in drawn if picture.is_outdated])
+        _draw([one for one in drawn if one.is_outdated])
     for path in gone:
         path.unlink(missing_ok=True)
     return written
@@ -127,7 +131,7 @@ def _draw(outdated: Sequence[_Picture]) -> None:
             # spawned, because this process may have threads; Ctrl-C ends the command, and that ends its workers
             no_interrupts = partial(signal.signal, signal.SIGINT, signal.SIG_IGN)
             pool = stack.enter_context(ProcessPoolExecutor(workers, get_context("spawn"), no_interrupts))
-            largest_first = sorted(outdated, key=lambda picture: -prod(picture.drawing.size_in))
+            largest_first = sorted(outdated, key=lambda one: -prod(one.drawing.size_in))
             drawn = pool.map(_Picture.drawn, largest_first)
         for contents in with_bar(drawn, "draw", "picture", len(outdated)):
             for path, content in contents.items():

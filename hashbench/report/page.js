@@ -99,7 +99,7 @@ addEventListener("resize", () => boxes.forEach((box) => box.checkVisibility({ co
 // ---- rows
 
 const OF_GROUP = { method: 0, dataset: 1, bits: 2, features: 4 }; // what the filter knows of a row
-const cellsOf = (run) => [...data.groups[run[4]].slice(0, 3), run[1], run[5], ...data.groups[run[4]].slice(3, 6)];
+const cellsOf = (run) => [...data.groups[run[4]].slice(0, 3), run[1], run[5], ...data.groups[run[4]].slice(3, 5)];
 const [SEED, AP] = [3, 4]; // columns of numbers
 function rowMatches(run) {
   const group = data.groups[run[4]];
@@ -222,8 +222,8 @@ function aboutOf(id) {
   if (!id.startsWith("run.")) return data.cells[id];
   const place = data.runs.findIndex((run) => run[0] === id.slice(4));
   if (place < 0) return undefined;
-  const [method, dataset, bits, protocol, input, whose, settings] = data.groups[data.runs[place][4]];
-  const facts = { method: `${method} on ${dataset}, protocol ${protocol}`, input, "settings are": whose, settings };
+  const [method, dataset, bits, protocol, input, settings] = data.groups[data.runs[place][4]];
+  const facts = { method: `${method} on ${dataset}, protocol ${protocol}`, input, settings };
   return { facts, runs: [place], of: { dataset, method, bits } };
 }
 

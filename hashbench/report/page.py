@@ -4,7 +4,6 @@ from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
-from typing import get_args
 
 from hashbench.foundation.errors import counted
 from hashbench.report.board import render_board
@@ -15,13 +14,13 @@ from hashbench.showing.ink import write
 from hashbench.showing.inks.html import element_attributes, escape, sorted_by
 from hashbench.tables.papers import Paper, cited, papers
 from hashbench.tables.sheet import sheet_of
-from hashbench.tables.tracks import Kind
 from hashbench.tables.verdicts import sheet_of_verdicts, verdicts
 
 STYLE, SCRIPT = (Path(__file__).with_name(f"page.{kind}").read_text(encoding="utf-8") for kind in ("css", "js"))
 COLUMN = 400  # pixels: a wider figure is scrolled on a phone, because it could not be read if it were shrunk
 LIBRARIES = ("python", "numpy", "torch", "cuda")
-COLUMNS = ["method", "data set", "bits"], ["seed", "AP"], ["protocol", "input", "settings"]  # of the rows
+KINDS = ("supervised", "unsupervised", "shallow", "deep")  # of methods
+COLUMNS = ["method", "data set", "bits"], ["seed", "mAP"], ["protocol", "input"]  # of the rows
 
 
 def render(contents: Contents, documentation: str | None = None) -> str:
@@ -76,7 +75,7 @@ def _filter(contents: Contents) -> Iterator[str]:
         ("method", "Method", methods),
         ("bits", "Bits", bits),
         ("features", "Input", sorted({input_of(row) for row in contents.rows} - {""})),
-        ("kinds", "Kind", get_args(Kind)),
+        ("kinds", "Kind", KINDS),
     ):
         options = "".join(f"<option>{escape(value)}</option>" for value in values)
         yield f'<label>{label}<select name="{name}"><option value="">all</option>{options}</select></label>'
@@ -179,8 +178,7 @@ def _image(data_uri: str, size: tuple[int, int], title: str) -> str:
 def _rows() -> Iterator[str]:
     """The list of all rows, which the script fills, some at a time."""
     yield '<section id="rows"><h2>Rows</h2>'
-    yield '<p class="legend">A row is the stored result of one run. Settings: tuned by a search, our defaults, or by '
-    yield "hand; empty for others, and for a row of another split or of a search.</p>"
+    yield '<p class="legend">A row is the stored result of one run.</p>'
     yield '<div class="scroll"><table class="list sortable" data-rows>'
     yield f"{_heading(*COLUMNS)}<tbody></tbody></table></div>"
     yield '<button type="button" id="more" hidden>More</button></section>'

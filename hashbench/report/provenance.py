@@ -7,18 +7,20 @@ from functools import cache, cached_property
 from itertools import count
 from typing import Any
 
+from hashbench.contract import PIXELS
 from hashbench.foundation.config import all_as_typed
 from hashbench.foundation.errors import HashbenchError
 from hashbench.methods import METHODS
 from hashbench.report.contents import MissingRun, Place, ReportedTable, place_of
 from hashbench.runs.row import Row
+from hashbench.runs.settings import FORMS
 from hashbench.showing.sheet import formatted
 from hashbench.tables.notation import Notation, least_to_most
 from hashbench.tables.papers import Paper, cited
 from hashbench.tables.sheet import Attributes, settings_text
 from hashbench.tables.table import TableCell
-from hashbench.tables.tracks import name_of, task_of
 
+ELSEWHERE = "made elsewhere"
 TRAINED = (("lr", "rate"), ("epochs", "epochs"), ("batch_size", "batch"))  # settings of a training that are said
 
 
@@ -155,11 +157,14 @@ class Provenance:
 
 
 def input_of(row: Row) -> str:
-    """The features of its task, or those, or else the network, that it names."""
-    if task := task_of(row):
-        return task.features
+    """The features that a run hashes, or its network."""
     settings = row.config.get("settings", {})
-    return str(settings.get("features") or settings.get("model") or "")
+    features = str(settings.get("features") or PIXELS)
+    if row.is_imported and features == PIXELS:
+        return ELSEWHERE  # nobody knows the network
+    if settings.get("model") in (None, *FORMS):
+        return features
+    return str(settings["model"])
 
 
 def _run(row: Row, makers: dict[str, int], groups: dict[tuple[str, ...], int]) -> list[Any]:
@@ -176,10 +181,7 @@ def _run(row: Row, makers: dict[str, int], groups: dict[tuple[str, ...], int]) -
     how = [f"{label} {settings[key]}" for key, label in TRAINED if key in settings]
     if row.seconds is not None:
         how += [f"{part} {value:,.1f} s" for part, value in row.seconds.model_dump().items()]
-    whose = ""
-    if task_of(row) and (line := name_of(row)):
-        whose = ", ".join([line.track, *(f"{key} {value}" for key, value in line.form)])
-    names = row.method, row.dataset, str(settings.get("bits", "")), row.protocol, input_of(row), whose
+    names = row.method, row.dataset, str(settings.get("bits", "")), row.protocol, input_of(row)
     group = groups.setdefault((*names, all_as_typed(settings)), len(groups))
     score: str | float = row.status
     if row.status == "ok" and "ap" in row.metrics and (ap := row.metrics["ap"].mean) is not None:

@@ -17,7 +17,7 @@ from hashbench.tuning import search
 
 QUICKSTART = ("digits", "digits_all")  # their rows are everybody's own, and are not committed
 COLUMNS = ("table", "what it is", "measured", "network or features", "runs")
-SEARCH_COLUMNS = ("search", "queries held out of", "methods", "trials of each")
+SEARCH_COLUMNS = ("search", "validation queries of", "methods", "trials of each")
 FOLDERS = (
     *(Code("rows/"), " has a row for each run, ", Code("tables/"), " the tables as Markdown, CSV and picture, "),
     *(Code("figures/"), " the figures, ", Code("tune/"), " the searches of settings, ", Code("evidence/")),

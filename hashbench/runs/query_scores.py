@@ -30,7 +30,6 @@ from hashbench.foundation.files import locked, write_arrays
 from hashbench.foundation.once import once
 from hashbench.metrics import Metrics, shown, summarise
 from hashbench.runs.row import Row
-from hashbench.runs.run import Run
 from hashbench.runs.store import Store, lines_of
 
 QUERIES = "queries.npz"  # in the folder of a run: what tables ask for of each query by distances that are sorted
@@ -143,22 +142,19 @@ def range_of(row: Row, measure: str, store: Store) -> tuple[float, float] | None
     return float(np.nanmean(worst, dtype=np.float64)), float(np.nanmean(best, dtype=np.float64))
 
 
-def keep(table: str, runs: Iterable[Run], measures: Iterable[str], store: Store) -> Path | None:
-    """Keeps what is known of the ``runs`` of a table; returns the path of its file, None where nothing is new.
+def keep(table: str, rows: Iterable[Row], measures: Iterable[str], store: Store) -> Path | None:
+    """Keeps what is known of the ``rows`` of a table; returns the path of its file, None where nothing is new.
 
     Values in the file stay where they fit the row, whether or not the folder of the run is still here; others come from
-    there. What is in the file of runs that are not ``runs`` is left out.
+    there. What is in the file of runs that are not in ``rows`` is left out.
     """
     path = _path(table, store)
     with _locked(store):
         known = _read(path)
         kept: dict[Key, Scores] = {}
-        for run, measure in product(runs, measures):
-            row = store.find(run.name.dataset, run.name.protocol, str(run.name))
-            key = str(run.name), measure
-            scores = None
-            if row is not None:
-                scores = _of_row(row, measure, known.get(key), store)
+        for row, measure in product(rows, measures):
+            key = row.run, measure
+            scores = _of_row(row, measure, known.get(key), store)
             if scores is not None:
                 kept[key] = scores
         return _written(path, kept, known)

@@ -228,6 +228,17 @@ class Run:
         base = self.base.with_seed(seed)
         return replace(self, name=replace(name, base=base.name), base=base)
 
+    def with_split(self, split_seed: int | None) -> "Run":
+        """The run with the same settings and seed on another split, or with None on the protocol's own one."""
+        name = self.name
+        protocol = _rule(self.card, name.protocol, split_seed)
+        other_seed = None if protocol.seed == self.card.protocol(name.protocol).seed else split_seed
+        base = None if self.base is None else self.base.with_split(split_seed)
+        of_base = None if base is None else base.name
+        data = {**name.data, "split": protocol.deciding()}
+        name = replace(name, data=data, split_seed=other_seed, base=of_base)
+        return replace(self, name=name, protocol=protocol, base=base)
+
     def with_asymmetric(self) -> "Run":
         """The run whose row has asymmetric distances too; HashbenchError unless its codes are signs of activations."""
         if self.method.group == "quantisation":

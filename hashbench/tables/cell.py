@@ -17,6 +17,7 @@ from hashbench.tables.papers import OWN
 
 PrintedAs = Literal["fraction", "percent", "number"]
 Repeats = Literal["seeds", "splits"]  # what changes from one run of a cell to the next
+CELLS = "cells"  # in place of the figure that is a table's picture: dots of all its cells
 Published = float | Literal["-"]  # "-" where the paper prints none
 
 
@@ -145,7 +146,8 @@ class TableFile(Strict):
     notes: list[str] = []  # footnotes, printed under the table in every format
     distinct: bool = False  # the number of distinct codes is shown beside each AP, as with the option --distinct
     repeats: Repeats = "seeds"  # repeat r has seed r, on the protocol's own split or, of "splits", on split r
-    picture: str | None = None  # the figure that is the table's picture; None: lines or dots of all its cells
+    # a figure, or "cells": dots of all cells, which other tables have only where they are written by name
+    picture: str | None = None
     defaults: CellKeys = CellKeys()
     views: dict[str, CellKeys] = {}  # by name: another metric or search of the same runs, a section of its own
     groups: list[Group] = Field(min_length=1)

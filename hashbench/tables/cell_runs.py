@@ -4,7 +4,6 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import NamedTuple
 
 from hashbench.datasets.protocol import N_SPLITS, nth_seed, split_seeds
@@ -12,11 +11,10 @@ from hashbench.foundation.config import Setting
 from hashbench.foundation.errors import HashbenchError, unknown
 from hashbench.foundation.paths import read_once
 from hashbench.foundation.registry import canonical
-from hashbench.runs import query_scores
 from hashbench.runs.run import Run
 from hashbench.runs.store import Store
 from hashbench.tables.cell import Cell
-from hashbench.tables.spec import TableSpec, names, why_not_here
+from hashbench.tables.spec import TableSpec, why_not_here
 
 NAMES = ("dataset", "protocol", "method", "seed")  # what a run has beside its settings
 
@@ -29,18 +27,15 @@ def run_of(cell: Cell, split_seed: int | None = None) -> Run:
 
 @read_once
 def _run_of(key: str, split_seed: int | None) -> Run:
+    if split_seed is not None:
+        return _run_of(key, None).with_split(split_seed)
     dataset, protocol, method, settings, budget, recipe = json.loads(key)
-    return Run.resolve(dataset, protocol, method, settings, budget=budget, split_seed=split_seed, recipe=recipe)
+    return Run.resolve(dataset, protocol, method, settings, budget=budget, recipe=recipe)
 
 
-def tuning_of(cell: Cell) -> str:
-    """The notes on the settings of the cell's run, which name the search that found them, if there was one."""
-    return _tuning_of(cell.run_key)
-
-
-@read_once  # a table is rendered in several formats, and has several metrics of one run
-def _tuning_of(key: str) -> str:
-    return "\n".join(source.note for source in _run_of(key, None).sources.values())
+def tuning_of(run_key: str) -> str:
+    """The notes on the settings of a cell's run, which name the search that found them, if there was one."""
+    return "\n".join(source.note for source in _run_of(run_key, None).sources.values())
 
 
 def cell_hash(cell: Cell, split_seed: int | None = None) -> str:
@@ -136,16 +131,6 @@ def _is(value: object, wanted: Setting) -> bool:
     if isinstance(value, str) and isinstance(wanted, str):
         return canonical(value) == canonical(wanted)
     return isinstance(value, bool) == isinstance(wanted, bool) and value == wanted
-
-
-def keep_query_scores(spec: TableSpec, store: Store) -> list[Path]:
-    """Keeps what is compared of each query of a table of record, whose repeats are splits; the file, if it is new."""
-    if spec.repeats != "splits" or spec.name not in names():
-        return []
-    runs = [run for needed in cell_runs(spec, N_SPLITS) for run in needed.runs]
-    measures = {cell.measure for cell in spec.cells if cell.measure is not None}
-    path = query_scores.keep(spec.name, runs, sorted(measures), store)
-    return [] if path is None else [path]
 
 
 class Sorted(NamedTuple):

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
+from pathlib import Path
 from statistics import fmean, stdev
 
 import numpy as np
@@ -16,6 +17,7 @@ from hashbench.datasets.protocol import N_SPLITS
 from hashbench.foundation.errors import DAMAGE, HashbenchError
 from hashbench.histogram import Histogram
 from hashbench.metrics import Metrics
+from hashbench.runs import query_scores
 from hashbench.runs.query_scores import Kept
 from hashbench.runs.row import Row, Search, provider_of
 from hashbench.runs.settings import method_file
@@ -23,7 +25,7 @@ from hashbench.runs.store import Store
 from hashbench.tables.cell import Cell
 from hashbench.tables.cell_runs import cell_hash, repeats_of, splits_of
 from hashbench.tables.difference import Position, Scores
-from hashbench.tables.spec import TableSpec
+from hashbench.tables.spec import TableSpec, names
 from hashbench.tables.table import Measured, Section, Table, TableCell
 
 log = logging.getLogger(__name__)
@@ -77,12 +79,25 @@ def _notes(spec: TableSpec, repeated: list[str]) -> Iterator[str]:
     """The footnotes on another budget than the table's own, and on runs that several machines measured."""
     yield from spec.notes
     if (budget := spec.substitute_budget) is not None:
-        yield f"Measured at budget {budget}, which is not what the published figures were run at."
+        yield f"Measured on the schedule {budget}, which is not that of the published figures."
         for file in map(method_file, spec.methods):
-            yield f"{file.title} at budget {budget}: {file.budgets[budget]}."
+            yield f"{file.title} on the schedule {budget}: {file.budgets[budget]}."
     if n := len(repeated):
         named = ", ".join(repeated[:3] + ["..."] * (n > 3))
         yield f"Measured more than once, and shown as the mean of the measurements: {n} of the runs ({named})."
+
+
+def keep_query_scores(spec: TableSpec, rows: "Rows", store: Store) -> list[Path]:
+    """Keeps what is compared of each query of a table of record, whose repeats are splits; the file, if it is new."""
+    if spec.repeats != "splits" or spec.name not in names():
+        return []
+    of_table = []
+    for cell in {cell.run_key: cell for cell in spec.cells if spec.is_installed(cell)}.values():
+        for seed, split in repeats_of(cell, spec, N_SPLITS):
+            of_table += rows.of_cells.get(cell_hash(cell, split), {}).get(seed, [])[:1]
+    measures = {cell.measure for cell in spec.cells if cell.measure is not None}
+    path = query_scores.keep(spec.name, of_table, sorted(measures), store)
+    return [] if path is None else [path]
 
 
 class Rows(tuple[Row, ...]):

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from hashbench.contract import PIXELS
 from hashbench.datasets.card import load_card
 from hashbench.datasets.protocol import TO_CHOOSE
+from hashbench.foundation.paths import read_once
 from hashbench.methods import METHODS
 from hashbench.runs import settings as settings_files
 from hashbench.runs.row import IMPORTED, Row, processor_of
@@ -18,7 +19,7 @@ from hashbench.tuning.choice import choices
 from hashbench.tuning.search import Search
 
 PUBLISHED = "our defaults (constants are the authors' where they give any; rates and lengths of training are ours)"
-BY_HAND = "our defaults or chosen by hand, without equal budgets"
+BY_HAND = "our defaults or chosen by hand, without equal tuning budgets"
 
 
 def footnotes(table: Table) -> tuple[str, ...]:
@@ -70,16 +71,20 @@ def _track(cell: Cell) -> str:
     return f"tuned{by_metric} ({search[2]} trials of each method, search {search[1]})"
 
 
-def search_in(notes: str) -> re.Match[str] | None:
-    """The search that the notes on settings name, the number of its trials, and the metric, where it is said."""
-    return re.search(r"tune/(\S+)\.jsonl: trial \d+(?: \(our defaults\))? of (\d+)(?:, held-out (\S+))?", notes)
-
-
 def search_of(cell: Cell) -> re.Match[str] | None:
-    """The search that tuned the settings of the cell, as ``search_in`` gives it; None where there was none."""
+    """The search that tuned the settings of the cell, the number of its trials, and the metric, where it is said.
+
+    None where there was none.
+    """
     if cell.budget == IMPORTED or cell.method not in METHODS or cell.recipe == settings_files.OUR_DEFAULTS:
         return None
-    return search_in(tuning_of(cell))
+    return _search_of(cell.run_key)
+
+
+@read_once  # a table is rendered in several formats, and has several metrics of one run
+def _search_of(run_key: str) -> re.Match[str] | None:
+    trial = r"tune/(\S+)\.jsonl: trial \d+(?: \(our defaults\))? of (\d+)(?:, held-out (\S+))?"
+    return re.search(trial, tuning_of(run_key))
 
 
 def unsound_searches(table: Table) -> Iterator[str]:
@@ -173,7 +178,7 @@ def _splits(rows: list[Row]) -> str:
     if seeds:
         others = f", and those of the seeds {', '.join(map(str, seeds))}"
     budgets = ", ".join(sorted({row.budget for row in rows}))
-    return f"Data: {', '.join(data)}, the split of the protocol{others}. Budget: {budgets}."
+    return f"Data: {', '.join(data)}, the split of the protocol{others}. Schedule: {budgets}."
 
 
 def _uncommitted(rows: list[Row]) -> Iterator[str]:

@@ -27,8 +27,8 @@ from hashbench.tables.table import Section, Table, TableCell
 FILE = "leaderboard.toml"  # in experiments/
 EXPLANATION = (
     "Only tuned settings are ranked, or, where a panel says so, our defaults; and only methods that have all tasks of "
-    "a panel. A score is AP with ties, or what "
-    "the panel names: the mean over the code lengths of a task and all repeats; tasks of one data set are averaged. "
+    "a panel. A score is tie-aware mAP, or what the panel names: the mean over the code lengths of a task and all "
+    "repeats; tasks of one data set are averaged. "
     "Points (Borda): on each data set the number of methods with a lower score, averaged over data sets; they give the "
     "order, and a failed run is last. Rank: "
     f"where the middle 95% of {SAMPLES:,} resamples place the method. A resample draws data sets with replacement and, "

@@ -193,7 +193,7 @@ def legend(table: Table, how: Notation, *, outside: bool = True) -> tuple[str | 
         what = f"mean over {runs(table)}"
     spans: list[str | Sign] = [Sign.BOTH if table.has_published else Sign.MEASURED, f" ({what})"]
     if any(map(how.interval_of, table.cells())):
-        spans.append(" [worst, best AP over all orders of ties]")
+        spans.append(" [worst, best mAP over all orders of ties]")
     if any(map(how.distinct_of, table.cells())):
         spans.append(" {distinct codes of the queries, of the database}")
     for mark, meaning in _marks(table, outside=outside):
@@ -207,7 +207,7 @@ def _marks(table: Table, *, outside: bool) -> Iterator[tuple[Sign | None, str]]:
     if outside and outside_tolerance(table):
         yield Sign.OUTSIDE, ""
     if any(value.is_tie_dependent for value in table.measured):
-        what = "tie-dependent: the worst and the best AP over all orders of ties lie further apart than"
+        what = "tie-dependent: the worst and the best mAP over all orders of ties lie further apart than"
         yield Sign.TIE, f" {what} {TIE_RANGE:g}"
     if any(value.is_same for value in table.measured):
         yield Sign.SAME, " the same for every seed"

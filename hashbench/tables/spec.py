@@ -66,7 +66,7 @@ class TableSpec(Strict):
             method_file(method).budget(budget)
         changes = {"budget": budget, "tolerance": None}
         cells = [cell if cell.budget == IMPORTED else cell.model_copy(update=changes) for cell in self.cells]
-        names = {"name": f"{self.name}_{budget}", "title": f"{self.title}, at budget {budget}"}
+        names = {"name": f"{self.name}_{budget}", "title": f"{self.title}, on the schedule {budget}"}
         return self.model_copy(update={**names, "cells": cells, "picture": None, "substitute_budget": budget})
 
 

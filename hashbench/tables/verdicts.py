@@ -11,8 +11,10 @@ from typing import Any
 
 from hashbench.foundation.errors import counted
 from hashbench.foundation.paths import read_once
+from hashbench.methods import METHODS
 from hashbench.metrics import shown
 from hashbench.runs.past import CODE_SIZE, LIKE
+from hashbench.runs.settings import method_file
 from hashbench.showing.sheet import Grid, Sheet, records
 from hashbench.tables.cell import Cell
 from hashbench.tables.notation import cite
@@ -20,7 +22,6 @@ from hashbench.tables.papers import OWN
 from hashbench.tables.sheet import settings_text
 from hashbench.tables.spec import load, why_not_here
 from hashbench.tables.table import Table, TableCell
-from hashbench.tables.tracks import title_of
 
 REPRODUCED = "reproduced"
 OTHER_SETTINGS = "with other settings"
@@ -122,12 +123,12 @@ def _verdict(table: Table, cell: TableCell, alike: Sequence[TableCell]) -> Verdi
         stated = declared.settings.items()
         how = settings_text({key: value for key, value in other.settings.items() if (key, value) not in stated})
         if not how and other.budget != declared.budget:
-            how = f"budget {other.budget}"
+            how = f"schedule {other.budget}"
         return Verdict(table.name, cell, OTHER_SETTINGS, how or other.row)
     if cell.measured is not None:
         return Verdict(table.name, cell, NOT_REPRODUCED, f"differs by {cell.difference:+.3f}")
     source = declared.settings.get("model") or declared.settings.get("features") or "its items"
-    no_run = f"no run at the budget {declared.budget} on {declared.dataset} {declared.protocol} of {source}"
+    no_run = f"no run on the schedule {declared.budget} on {declared.dataset} {declared.protocol} of {source}"
     return Verdict(table.name, cell, NOT_MEASURED, why_not_here(declared, read_once(load)(table.name)) or no_run)
 
 
@@ -140,7 +141,7 @@ def sheet_of_verdicts(judged: Sequence[Verdict]) -> Sheet:
         notes.append(f"Not measured: {'; '.join(reasons)}.")
     notes += _not_compared(judged)
     by_paper = [cite(verdict.cell.declared.citation).words for verdict in judged]
-    by_method = [title_of(verdict.cell.declared.method) for verdict in judged]
+    by_method = [_title_of(verdict.cell.declared.method) for verdict in judged]
     by_metric = [shown(verdict.cell.declared.metric) for verdict in judged]
     parts = [
         Sheet(f"{TITLE}, by paper", [_counts("paper", by_paper, judged)], notes),
@@ -152,6 +153,11 @@ def sheet_of_verdicts(judged: Sequence[Verdict]) -> Sheet:
         values=lambda: {"verdicts": [verdict.line() for verdict in judged]},
         records=lambda: _records(judged),
     )
+
+
+def _title_of(method: str) -> str:
+    """The title of a method; its name where it is not installed here."""
+    return method_file(method).title if method in METHODS else method
 
 
 def _counts(corner: str, labels: Sequence[str], judged: Sequence[Verdict]) -> Grid:

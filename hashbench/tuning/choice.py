@@ -1,4 +1,4 @@
-"""What a search found: the best trial of each method, the best AP after k trials, and what each setting matters."""
+"""What a search found: the best trial of each method, and the best AP after k trials."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,11 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.foundation.config import Setting
-from hashbench.runs.space import EXPLORED, Choices, End, Range, at_edge
+from hashbench.runs.space import EXPLORED, End, at_edge
 from hashbench.tuning.search import DEFAULTS, METRIC, Search, Trial, first_scores, title_of
 
 Floats = NDArray[np.float64]
-FEWEST = 5  # trials from which an importance is computed
 FINALISTS = 5  # trials of a method of which every repeat is run
 MOST_FAILED = 0.2  # of the trials of a method; its space is a wrong one if more of them fail
 
@@ -187,32 +186,3 @@ def best_after(scores: Sequence[float]) -> tuple[Floats, Floats]:
         if k < n:  # C(i-1, k) / C(n, k+1) = C(i-1, k-1) / C(n, k) * (i - k) / k * (k + 1) / (n - k)
             weights = weights * np.maximum(0, np.arange(1, n + 1) - k) / k * (k + 1) / (n - k)
     return means, deviations
-
-
-def importance(search: Search, method: str) -> dict[str, float]:
-    """How much of the variance of the AP of trials each setting explains alone: the adjusted R^2, not below 0.
-
-    It is that of the best parabola in the setting, on the scale of its range, or of one value for each choice. Trials
-    that failed are left out; empty where fewer than ``FEWEST`` are left or all score the same.
-    """
-    space = search.question.spaces[method]
-    alike = in_common_studies(_of_space(search.of_method(method)))
-    trials = [studies for studies in alike.values() if all(trial.score is not None for trial in studies)]
-    scores = np.array([score_of(studies) for studies in trials])
-    if len(trials) < FEWEST or not np.ptp(scores):
-        return {}
-    points = [studies[0].searched for studies in trials]
-    return {key: _explained(part, [point[key] for point in points], scores) for key, part in space.items()}
-
-
-def _explained(part: Range | Choices, values: Sequence[Setting], scores: Floats) -> float:
-    if isinstance(part, Choices):
-        known = [choice for choice in part.choices if choice in values]
-        columns = np.array([[value == choice for choice in known] for value in values], np.float64)
-    else:
-        columns = np.vander([part.share(value) for value in values], 3)
-    left = scores - columns @ np.linalg.lstsq(columns, scores, rcond=None)[0]
-    n = len(scores)
-    n_free = columns.shape[1] - 1
-    unexplained = float(left @ left / (n - 1 - n_free)) / float(scores.var(ddof=1))
-    return max(0.0, 1 - unexplained)

@@ -236,7 +236,7 @@ def test_the_table_is_there_when_a_cell_fails(hashbench: Call) -> None:
         assert "- Failed: PCA-sign at 6 bits" in hashbench("table", "bench_flat")[1]
     assert "- Failed: the search of settings: every trial failed of pca_sign: 6 bits from 5 principal" in out
     assert "note: settings are searched at 6 bits alone, and the same are taken at 4\n" in err
-    assert "at 6 bits, not at each length, by queries that are held out" in out
+    assert "at 6 bits, not at each length, by validation queries" in out
 
 
 def test_any_metric_is_tuned_and_shown_of_codes_and_of_centroids(hashbench: Call) -> None:

@@ -17,7 +17,7 @@ from support.command_line import status as run
 from support.fake_rows import row_of_cell
 from support.small_root import not_installed, small_root
 
-from hashbench.figures import preview
+from hashbench.figures import picture
 from hashbench.report import files
 from hashbench.runs.run import Run
 from hashbench.runs.store import Store
@@ -137,7 +137,7 @@ def test_a_picture_is_drawn_again_where_the_table_has_changed_or_the_file_is_not
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     drawn: list[str] = []
-    monkeypatch.setattr(files, "preview", lambda drawing, stamp: drawn.append("tiny") or preview(drawing, stamp))
+    monkeypatch.setattr(files, "picture", lambda drawing, stamp: drawn.append("tiny") or picture(drawing, stamp))
     measure(12, 0.25, 0.5)
     path = Store.default().folder / "tables" / "tiny.png"
     for _ in range(2):

@@ -88,7 +88,7 @@ def test_talr_figure_1_has_the_relevance_of_the_poster_whose_ap_is_its_best_orde
 def test_talr_figure_3_has_all_methods_of_the_first_setting() -> None:
     """Its caption: the ranges for all methods considered in the CIFAR-10 experiment (first setting)."""
     assert axes("talr_figure3") == {
-        "CIFAR-10 S1 (AP_T)": (
+        "CIFAR-10 S1 (mAP)": (
             ["BRE", "MACHash", "FastHash", "StructHash", "DPSH*", "DTSH", "MIHash", "TALR-AP"],
             ["12 bits", "24 bits", "32 bits", "48 bits"],
         )
@@ -105,7 +105,7 @@ def test_talr_figure_3_has_all_methods_of_the_first_setting() -> None:
 
 def test_our_own_tie_ranges_are_of_the_measured_table() -> None:
     assert axes("cifar10_small_cnn_ties") == {
-        "32 bits": (["DPSH", "DTSH", "MIHash", "HashNet", "TALR-AP", "TALR-NDCG"], ["AP"])
+        "32 bits": (["DPSH", "DTSH", "MIHash", "HashNet", "TALR-AP", "TALR-NDCG"], ["mAP"])
     }
 
 

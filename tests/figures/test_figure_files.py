@@ -47,8 +47,8 @@ def test_a_file_without_a_kind_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(HashbenchError) as error:
         figures.load("tiny")
     assert str(error.value) == (
-        f"{path}: kind: the kind of figure is expected, one of agreement, cost, curves, flow_time, leaderboard, "
-        "lines, ranking_examples, search_curves, search_importance, tie_ranges, tied_orders"
+        f"{path}: kind: the kind of figure is expected, one of cost, curves, flow_time, "
+        "lines, ranking_examples, search_curves, tie_ranges, tied_orders"
     )
 
 

@@ -83,7 +83,7 @@ def test_a_figure_is_the_picture_of_the_table_that_names_it(tmp_path: Path) -> N
 def test_where_nothing_is_measured_the_published_values_stand_without_ranges(tmp_path: Path) -> None:
     drawing = filled(tiny(tmp_path, "tie_ranges"))
     assert drawing.missing == (
-        "nothing is measured; drawn: the published AP_T, without ranges, which the paper does not print"
+        "nothing is measured; drawn: the published tie-aware mAP, without ranges, which the paper does not print"
     )
     assert [len(ax.patches) for ax in axes_of(drawing).axes] == [0, 0]
     assert [point["published"] for point in drawing.points] == [0.5, 0.75, 0.25, None]

@@ -136,7 +136,7 @@ def load_kept(run: str, measure: str) -> np.ndarray | None:
 
 # the means of each row on five splits; of the last one no AP is kept
 MEANS = [[0.60] * 5, [0.737, 0.71, 0.738, 0.71, 0.725], [0.75] * 5, [0.9] * 5]
-HEAD = "toy | CIFAR-10 S1 (AP_T) | 12 bits |"
+HEAD = "toy | CIFAR-10 S1 (mAP) | 12 bits |"
 
 
 @pytest.fixture(scope="module")
@@ -158,7 +158,7 @@ def toy() -> tuple[Table, dict[str, np.ndarray]]:
     ("claim", "fault"),
     [
         ("TALR_AP > DPSH*; MIHash", None),
-        ("TALR_AP > MIHash @ CIFAR-10 S1 (AP_T)", None),
+        ("TALR_AP > MIHash @ CIFAR-10 S1 (mAP)", None),
         ("MIHash > TALR_AP", "the 95% interval begins at -0.0"),
         ("TALR_AP > MIHash; MIHash", "after Holm"),  # p of .03 twice
         ("TALR_AP > DPSH*; Not run", "Not run: the values of each query are kept of 0 splits of both"),

@@ -89,7 +89,7 @@ def test_every_cell_names_its_runs_with_commit_machine_and_seconds(capsys: pytes
         [run_name("lsh", 12, seed), seed, f"train {3600 + seed:,}.0 s, encode 0.2 s, score 0.5 s", 0, group, ap]
         for seed, ap, group in ((0, 0.25, runs[0][4]), (1, 0.27, runs[0][4]))
     ]
-    assert data["groups"][runs[0][4]][:6] == ["lsh", "digits", "12", "s1", "pixels", "our defaults"]
+    assert data["groups"][runs[0][4]][:5] == ["lsh", "digits", "12", "s1", "pixels"]
     assert data["makers"] == [
         "hashbench 0.1.0, commit 0123456789ab with local changes; A processor, 4 cores, Linux",
     ]

@@ -15,6 +15,7 @@ from hashbench.bundle.pack import Order, pack
 from hashbench.bundle.verify import verify
 from hashbench.datasets.split import Split, split
 from hashbench.datasets.store import open_dataset
+from hashbench.report.provenance import input_of
 from hashbench.runs.guard import row_of
 from hashbench.runs.past import Past
 from hashbench.runs.row import Row, made_by
@@ -25,7 +26,6 @@ from hashbench.tables.cell_runs import run_of
 from hashbench.tables.collect import collect
 from hashbench.tables.notation import Notation
 from hashbench.tables.status import table_status
-from hashbench.tables.tracks import Task
 
 Trained = tuple[Row, dict[str, np.ndarray]]
 Declare = Callable[[str], spec.TableSpec]
@@ -194,7 +194,7 @@ def test_a_row_of_a_table_of_features_compares_codes_of_these_features(
     features = "efficientnet_lite0_128px"
     rows = [imported(capsys, arrays, "--features", features, "--seed", seed) for seed in range(2)]
     assert rows[0].metrics["ap"].mean > own.metrics["ap"].mean  # type: ignore[operator]
-    assert {Task.of(row).features for row in rows} == {features}
+    assert {input_of(row) for row in rows} == {features}
     text = TABLE.replace("settings = { bits = 8 }", f'settings = {{ bits = 8, features = "{features}" }}')
     text = text.replace("[[groups]]", '[[groups]]\nsettings = { normalise = "unit_norm" }')
     declared = declare(text)

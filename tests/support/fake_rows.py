@@ -107,7 +107,7 @@ SAMPLE: dict[str, Any] = {
     "defaults": {"dataset": "digits", "protocol": "s1", "metric": "ap", "tie_aware": True, "tolerance": 0.02},
     "groups": [
         {
-            "section": "CIFAR-10 S1 (AP_T)",
+            "section": "CIFAR-10 S1 (mAP)",
             "columns": [
                 {"label": "12 bits", "settings": {"bits": 12}},
                 {"label": "24 bits", "settings": {"bits": 24}},

@@ -10,7 +10,7 @@ from hashbench.runs.past import Past
 from hashbench.runs.run import Run
 from hashbench.runs.store import Store
 from hashbench.tables import spec
-from hashbench.tables.cell_runs import cell_runs, run_of, sort_out
+from hashbench.tables.cell_runs import cell_runs, run_of, sort_out, splits_of
 from hashbench.tables.status import table_status
 
 
@@ -72,3 +72,15 @@ def test_runs_are_sorted_by_what_is_stored_of_them(tmp_path: Path) -> None:
         store.write(row_of_run(failed, "failed"))
     found = sort_out(runs, store)
     assert (found.measured, found.failed, found.missing) == ([runs[1]], [runs[2], runs[4]], [runs[0], runs[3]])
+
+
+@pytest.mark.parametrize("name", ["cifar10_s1_lite0", "digits"])
+def test_a_run_on_another_split_is_the_one_that_is_resolved_on_it(name: str) -> None:
+    """Cells with and without a base run."""
+    for cell in {(cell.method, cell.section): cell for cell in spec.load(name).cells}.values():
+        for split in splits_of(cell, 2):
+            stated = {"budget": cell.budget, "recipe": cell.recipe, "split_seed": split}
+            resolved = Run.resolve(cell.dataset, cell.protocol, cell.method, cell.settings, **stated)
+            run = run_of(cell, split)
+            assert (str(run.name), run.protocol) == (str(resolved.name), resolved.protocol)
+            assert (run.base and str(run.base.name)) == (resolved.base and str(resolved.base.name))

@@ -92,9 +92,12 @@ def test_a_budget_that_stands_in_is_said_and_has_rows_of_its_own() -> None:
     assert {cell.budget for cell in declared.cells} == {"smoke"}
     assert {cell.tolerance for cell in declared.cells} == {None}
     table = collect(declared, [], None)
-    assert (table.name, table.title) == ("sparse_hash_table1_smoke", "Triplet network on CIFAR-100, at budget smoke")
-    assert "Measured at budget smoke, which is not what the published figures were run at." in table.notes
-    assert any(note.startswith("Sparse hash at budget smoke: 300 iterations") for note in table.notes)
+    assert (table.name, table.title) == (
+        "sparse_hash_table1_smoke",
+        "Triplet network on CIFAR-100, on the schedule smoke",
+    )
+    assert "Measured on the schedule smoke, which is not that of the published figures." in table.notes
+    assert any(note.startswith("Sparse hash on the schedule smoke: 300 iterations") for note in table.notes)
     own = {cell.row: cell_hash(cell) for cell in load("sparse_hash_table1").cells}
     assert not set(own.values()) & {cell_hash(cell) for cell in declared.cells}
 
@@ -330,7 +333,9 @@ def test_without_its_method_a_cell_is_blank_where_two_rows_fit_or_one_may_not() 
     stale = made_with(cell, 0.6)
     stale = stale.model_copy(update={"cell_hash": "of other files"})
     assert measured(spec, [made_with(cell, 0.5), stale]) is None
-    assert measured(elsewhere(track="published")[0], [made_with(cell, 0.5)]) is None  # its values are not known here
+    assert (
+        measured(elsewhere(recipe="our_defaults")[0], [made_with(cell, 0.5)]) is None
+    )  # its values are not known here
 
 
 def test_a_method_that_is_not_installed_is_named_with_its_package() -> None:

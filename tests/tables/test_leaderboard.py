@@ -188,7 +188,7 @@ def declare(folder: Path, monkeypatch: pytest.MonkeyPatch, text: str = BOARD) ->
     monkeypatch.setenv("HASHBENCH_ROOT", str(folder))
 
 
-def tables(n_splits: int = 1, track: str = "tuned", methods: Sequence[str] = METHODS) -> dict[str, TableSpec]:
+def tables(n_splits: int = 1, recipe: str | None = None, methods: Sequence[str] = METHODS) -> dict[str, TableSpec]:
     """CIFAR-10 with two protocols in one table, CIFAR-100 in another."""
     rows = [{"label": method.upper(), "method": method} for method in methods]
     declared_tables = {}
@@ -196,7 +196,7 @@ def tables(n_splits: int = 1, track: str = "tuned", methods: Sequence[str] = MET
         groups = []
         for (dataset, protocol), lengths in TASKS.items():
             columns = [{"label": f"{protocol} {bits}", "settings": {"bits": bits}} for bits in lengths]
-            place = {"section": "tuned", "dataset": dataset, "protocol": protocol, "track": track}
+            place = {"section": "tuned", "dataset": dataset, "protocol": protocol, "recipe": recipe}
             groups += [{**place, "columns": columns, "rows": rows}] if dataset in chosen else []
         repeats = "splits" if n_splits > 1 else "seeds"
         text = {"title": name, "repeats": repeats, "defaults": {"metric": "ap"}, "groups": groups}
@@ -239,8 +239,8 @@ def fill(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Fill:
     """A function that fills the small panel from the AP of rows."""
     declare(tmp_path, monkeypatch)
 
-    def filled(values: Aps, n_splits: int = 1, track: str = "tuned", methods: Sequence[str] = METHODS) -> Panel:
-        specs = tables(n_splits, track, methods)
+    def filled(values: Aps, n_splits: int = 1, recipe: str | None = None, methods: Sequence[str] = METHODS) -> Panel:
+        specs = tables(n_splits, recipe, methods)
         rows = rows_of(specs, values)
 
         def table_of(name: str, of_one_split: bool) -> Table:
@@ -387,8 +387,8 @@ def test_a_wrong_declaration_is_one_line(
 
 
 def test_only_tuned_settings_are_ranked(fill: Fill) -> None:
-    with pytest.raises(HashbenchError, match="published settings; tuned are expected"):
-        fill(aps(), track="published")
+    with pytest.raises(HashbenchError, match="settings of our_defaults; tuned are expected"):
+        fill(aps(), recipe="our_defaults")
 
 
 def test_all_formats_say_the_same(fill: Fill) -> None:
@@ -417,4 +417,4 @@ def test_the_command_prints_panels_and_refuses(
     assert (code, out, error.count("\n")) == (2, "", 1) and "no method has all tasks" in error
     committed.give_rows(monkeypatch)
     code, out, _ = call(capsys, "leaderboard", "fine_tuned")
-    assert code == 0 and out.startswith("## Fine-tuned networks") and "| 1. " in out
+    assert code == 0 and out.startswith("## Partial fine-tuning") and "| 1. " in out

@@ -77,10 +77,10 @@ def test_talr_table1(paper: str) -> None:
     printed: dict[Label, str] = {}
     for row, values in rows[:8]:
         bits = [f"{b} bits" for b in (12, 24, 32, 48)]
-        printed |= crossed(["CIFAR-10 S1 (AP_T)", "NUS-WIDE (AP_T)"], bits, row, values)
+        printed |= crossed(["CIFAR-10 S1 (mAP)", "NUS-WIDE (mAP)"], bits, row, values)
     for row, values in rows[8:]:
-        printed |= crossed(["CIFAR-10 S2 (AP_T)"], [f"{b} bits" for b in (16, 24, 32, 48)], row, values[:4])
-        printed |= crossed(["NUS-WIDE (AP@5K)"], [f"{b} bits" for b in (12, 24, 32, 48)], row, values[4:])
+        printed |= crossed(["CIFAR-10 S2 (mAP)"], [f"{b} bits" for b in (16, 24, 32, 48)], row, values[:4])
+        printed |= crossed(["NUS-WIDE (mAP@5K)"], [f"{b} bits" for b in (12, 24, 32, 48)], row, values[4:])
     assert_as_printed("talr_table1", printed, 96)
 
 
@@ -225,7 +225,7 @@ def test_table_loads_and_labels_are_unique(table: str, monkeypatch: pytest.Monke
 def test_no_two_cells_have_the_same_value(table: str) -> None:
     cells = declared(table).cells
     keys = {
-        (c.dataset, c.protocol, c.method, tuple(sorted(c.settings.items())), c.metric, c.evaluation, c.track)
+        (c.dataset, c.protocol, c.method, tuple(sorted(c.settings.items())), c.metric, c.evaluation, c.recipe)
         for c in cells
     }
     assert len(keys) == len(cells)
@@ -354,10 +354,10 @@ def test_published_metrics_are_the_ones_the_papers_printed() -> None:
         if (table, cell.row) != ("talr_table2", "HashNet")  # below
     }
     assert found == {
-        ("talr_table1", "CIFAR-10 S1 (AP_T)"): ("cifar10", "s1", "ap", True),
-        ("talr_table1", "CIFAR-10 S2 (AP_T)"): ("cifar10", "s2", "ap", True),
-        ("talr_table1", "NUS-WIDE (AP_T)"): ("nuswide21", "s1", "ap", True),
-        ("talr_table1", "NUS-WIDE (AP@5K)"): ("nuswide21", "s1", "ap(norm=retrieved)@5000", False),
+        ("talr_table1", "CIFAR-10 S1 (mAP)"): ("cifar10", "s1", "ap", True),
+        ("talr_table1", "CIFAR-10 S2 (mAP)"): ("cifar10", "s2", "ap", True),
+        ("talr_table1", "NUS-WIDE (mAP)"): ("nuswide21", "s1", "ap", True),
+        ("talr_table1", "NUS-WIDE (mAP@5K)"): ("nuswide21", "s1", "ap(norm=retrieved)@5000", False),
         ("talr_table2", ""): ("imagenet100", "hashnet", "ap(norm=retrieved)@1000", False),
         ("talr_table3", "NUS-WIDE"): ("nuswide21", "s1", "ndcg", True),
         ("talr_table3", "LabelMe"): ("labelme", "s1", "ndcg", True),

@@ -2,16 +2,14 @@
 
 import re
 from functools import partial
-from html import unescape
 from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from support.fake_rows import SAMPLE, assert_golden, fake_hash, sample_rows, sample_spec, sample_table
+from support.fake_rows import SAMPLE, assert_golden, sample_table
 
 from hashbench.report import files
 from hashbench.showing.ink import write
-from hashbench.tables.collect import collect
 from hashbench.tables.sheet import sheet_of
 from hashbench.tables.table import Table
 
@@ -44,22 +42,6 @@ def test_golden(shown: str) -> None:
 
 def test_rows_columns_and_words_are_those_of_the_markdown() -> None:
     assert cells(render_html(sample_table())) == markdown_cells(sample_table())
-
-
-def test_same_bytes_whatever_the_order_of_rows() -> None:
-    backwards = collect(sample_spec(), sample_rows()[::-1], None, hash_of=fake_hash)
-    assert render_html(backwards) == render_html(sample_table())
-
-
-def test_is_ascii_so_that_no_page_shows_it_wrong() -> None:
-    text = render_html(sample_table())
-    assert text.isascii() and "&#177;" in text and "±" in unescape(text)
-
-
-def test_nothing_measured_shows_the_published_values_alone() -> None:
-    text = render_html(collect(sample_spec(), [], None, hash_of=fake_hash))
-    assert ["DPSH*", "0.720", "0.757", ""] in cells(text)
-    assert "othing is measured" in text
 
 
 def test_counts_of_runs_stand_behind_the_deviation() -> None:

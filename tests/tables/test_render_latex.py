@@ -36,20 +36,6 @@ def test_golden(shown: str) -> None:
     assert_golden(name, render_latex(sample_table(), interval=shown == "interval", distinct=shown == "distinct"))
 
 
-def test_a_tie_dependent_cell_and_the_spread_of_training_are_in_the_legend() -> None:
-    text = render_latex(sample_table(), distinct=True)
-    assert "over 1 to 3 seeds of one split: the spread of training, and of processors in some cells)" in text
-    assert r"$^\ddagger$ tie-dependent: the worst and the best AP" in text
-    assert row("DPSH{*}")[1].endswith(r"$^\ddagger$")
-    assert text.count(r"\ddagger") == 2
-    assert text.count(r"$^\ddagger$ \{2, 1201\} &") == 1
-    assert r"\{distinct codes of the queries, of the database\}" in text
-
-
-def test_same_bytes_again() -> None:
-    assert render_latex(sample_table()) == render_latex(sample_table())
-
-
 def row(label: str) -> list[str]:
     (line,) = (line for line in render_latex(sample_table()).splitlines() if line.startswith(f"{label} &"))
     return [cell.strip() for cell in line.removesuffix(r"\\").split("&")][1:]
@@ -100,7 +86,7 @@ def test_the_footnotes_say_what_the_values_were_footnotes() -> None:
     rows[1:] = [row.model_copy(update={"code": clean}) for row in rows[1:]]
     lines = render_latex(collect(spec, rows, None, hash_of=fake_hash)).splitlines()
     assert r"Networks and features: linear on vggf\_1a (dpsh); pixels (mihash).\\" in lines
-    assert r"Data: digits s1, the split of the protocol. Budget: full.\\" in lines
+    assert r"Data: digits s1, the split of the protocol. Schedule: full.\\" in lines
     assert r"1 of 3 runs are of code with changes that are not committed, after c0ffeec0ff.\\" in lines
     assert not any("commit of the code is not known" in line for line in lines)
 
@@ -112,7 +98,7 @@ def test_the_footnotes_name_other_splits_and_what_no_commit_describes() -> None:
     assert found == (
         "Processor: unknown.",
         "Network or features: pixels.",
-        "Data: digits s1, the split of the protocol, and those of the seeds 1. Budget: full.",
+        "Data: digits s1, the split of the protocol, and those of the seeds 1. Schedule: full.",
         "The commit of the code is not known of 2 of 2 runs.",
     )
 
@@ -131,10 +117,6 @@ def test_networks_that_differ_by_the_data_set_are_listed_by_it() -> None:
 
 def test_a_table_without_rows_was_made_with_nothing() -> None:
     assert footnotes(collect(sample_spec(), [], None, hash_of=fake_hash)) == ()
-
-
-def test_nowhere_two_hyphens() -> None:
-    assert "--" not in render_latex(sample_table(), interval=True)
 
 
 def test_published_in_italics_measured_upright_best_in_bold() -> None:

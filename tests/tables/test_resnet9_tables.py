@@ -94,12 +94,12 @@ def without_size(cell: Cell) -> dict[str, object]:
 
 @pytest.mark.parametrize(("table", "protocol"), [(TABLES[0], "S1"), (TABLES[1], "S2")])
 def test_published_values_are_those_of_table_1_and_are_not_compared(table: str, protocol: str) -> None:
-    published = [cell for cell in spec.load("talr_table1").cells if cell.section == f"CIFAR-10 {protocol} (AP_T)"]
+    published = [cell for cell in spec.load("talr_table1").cells if cell.section == f"CIFAR-10 {protocol} (mAP)"]
     printed = {(cell.method, cell.column): cell.published for cell in published}
     declared = spec.load(table)
     frozen, trained = dict.fromkeys(cell.section for cell in declared.cells)
-    assert frozen == f"CIFAR-10 {protocol}, frozen features (AP_T)"
-    assert trained == f"CIFAR-10 {protocol}, all layers trained from such a head (AP_T)"
+    assert frozen == f"CIFAR-10 {protocol}, frozen features (mAP)"
+    assert trained == f"CIFAR-10 {protocol}, full fine-tuning from such a head (mAP)"
     beside = {
         section: {
             (cell.method, cell.column): cell.published

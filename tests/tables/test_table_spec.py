@@ -247,7 +247,7 @@ def other_budget(root: Path, text: str) -> None:
 def test_a_file_declares_another_table_at_another_budget(tmp_path: Path) -> None:
     other_budget(tmp_path, 'of = "sparse_hash_table1"\nbudget = "cpu"\nnotes = ["Few iterations."]\n')
     found, own = spec.load("mine_cpu"), spec.load("sparse_hash_table1")
-    assert (found.name, found.title) == ("mine_cpu", f"{own.title}, at budget cpu")
+    assert (found.name, found.title) == ("mine_cpu", f"{own.title}, on the schedule cpu")
     assert found.notes == [*own.notes, "Few iterations."]
     assert {(cell.budget, cell.tolerance) for cell in found.cells} == {("cpu", None)}
     assert [cell.published for cell in found.cells] == [cell.published for cell in own.cells]

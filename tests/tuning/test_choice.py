@@ -7,7 +7,7 @@ import pytest
 from support.searches import question, search_of, trial
 
 from hashbench.showing.ink import write
-from hashbench.tuning.choice import OnDataset, best_after, choices, importance, on_each_dataset, scores_alike
+from hashbench.tuning.choice import OnDataset, best_after, choices, on_each_dataset, scores_alike
 from hashbench.tuning.search import Search
 from hashbench.tuning.search_sheet import sheet_of
 
@@ -125,33 +125,3 @@ def test_trials_are_scored_alike_by_the_studies_that_all_have() -> None:
     both = search_of({"itq": [[0.7, 0.3, 0.3], [0.6, 0.5, 0.4], [0.2]]}, datasets=("digits", "usps"))
     assert [each.trial for each in choices(both)] == [2]
     assert on_each_dataset(both, "itq")[0] == OnDataset("digits", 0.7, 0.6, 0.7)
-
-
-def test_the_setting_that_decides_has_the_greatest_share() -> None:
-    space = {"lsh": {"centre": {"choices": [False, True, "range"]}, "normalise": {"choices": ["none", "unit_norm"]}}}
-    rng = np.random.default_rng(0)
-    of_trials = [
-        trial(
-            "lsh", n, 0.2 + 0.3 * (centre is True) + 0.01 * rng.random(), searched={"centre": centre, "normalise": norm}
-        )
-        for n, (centre, norm) in enumerate(
-            [(c, m) for c in (False, True, "range") for m in ("none", "unit_norm")] * 3, 1
-        )
-    ]
-    shares = importance(Search("small", question(["lsh"], spaces=space)).with_trials(of_trials), "lsh")
-    assert shares["centre"] > 0.9 and shares["normalise"] < 0.1
-    later = [trial("lsh", n, 0.9, 1, searched=of_trials[n - 1].searched) for n in range(1, 6)]  # the best five alone
-    two_stages = Search("small", question(["lsh"], spaces=space)).with_trials([*of_trials, *later])
-    assert importance(two_stages, "lsh") == shares
-    few = Search("small", question(["lsh"], spaces=space)).with_trials(of_trials[:3])
-    assert importance(few, "lsh") == {}
-    same = search_of({"itq": [[0.5]] * 6})
-    assert importance(same, "itq") == {}
-
-
-def test_a_parabola_on_the_scale_of_the_range_is_explained_wholly() -> None:
-    space = {"itq": {"iterations": {"low": 1, "high": 10_000, "log": True}}}
-    searched = [{"iterations": 10**power} for power in range(5)]
-    of_trials = [trial("itq", n, 0.5 - 0.1 * (n - 3) ** 2, searched=each) for n, each in enumerate(searched, 1)]
-    found = importance(Search("small", question(["itq"], spaces=space)).with_trials(of_trials), "itq")
-    assert found == {"iterations": pytest.approx(1.0)}

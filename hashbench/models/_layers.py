@@ -207,7 +207,7 @@ class KernelResponses(nn.Module):
 
 
 class ResponseNorm(nn.Module):
-    r"""y_c = x_c / (kappa + alpha \sum_{j near c} x_j^2)^beta over ``size`` channels around c; images [n, c, h, w].
+    r"""y_c = x_c / (kappa + alpha \sum_{j near c} x_j^2)^(3/4) over ``size`` channels around c; images [n, c, h, w].
 
     MatConvNet's ``vl_nnnormalize``: alpha is not divided by ``size``, as it is in Caffe and in PyTorch's
     ``LocalResponseNorm`` (alpha there = size x alpha here). The sum is a 1 x 1 convolution with a band of ones:
@@ -217,9 +217,8 @@ class ResponseNorm(nn.Module):
     band: Tensor
     kappa: Tensor
 
-    def __init__(self, channels: int, size: int, kappa: float, alpha: float, beta: float) -> None:
+    def __init__(self, channels: int, size: int, kappa: float, alpha: float) -> None:
         super().__init__()
-        self.beta = beta
         channel = torch.arange(channels)
         near = (channel[:, None] - channel[None, :]).abs() <= (size - 1) // 2
         self.register_buffer("band", alpha * near.float()[:, :, None, None], persistent=False)
@@ -228,10 +227,8 @@ class ResponseNorm(nn.Module):
     def forward(self, images: Tensor) -> Tensor:
         """Normalised images, of the same shape."""
         energy = F.conv2d(images.square(), self.band, self.kappa)
-        if self.beta == 0.75:  # as everybody has it; two roots cost a third of a power
-            root = energy.rsqrt()
-            return images * root * root.sqrt()
-        return images * energy.pow(-self.beta)
+        root = energy.rsqrt()  # two roots cost a third of a power
+        return images * root * root.sqrt()
 
 
 class Residual(nn.Sequential):

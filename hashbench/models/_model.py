@@ -9,17 +9,16 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from hashbench.foundation import paths
 from hashbench.foundation.errors import HashbenchError
+from hashbench.models._lazy import nn
 
 if TYPE_CHECKING:
-    from torch import Tensor, nn
+    from torch import Tensor
 
-    Backbone = tuple[nn.Module, int]
-else:  # a backbone and its number of features; a model's file does not import torch before it is built
-    Backbone = Any
+Backbone = tuple["nn.Module", int]  # and its number of features
 
 HashLayerInit = Literal["normal", "xavier", "truncated_normal"]
 HashNorm = Literal["none", "batch"]
@@ -124,8 +123,6 @@ def encoder(
     uniform in +- sqrt(6 / (features + outputs)). Its bias is 0. With ``norm`` "batch" it has no bias, because batch
     normalisation follows it, which subtracts the mean: in training that of the batch, in encoding the running mean.
     """
-    from torch import nn
-
     backbone, features = model.build(shape, width)
     hash_layer = nn.Linear(features, outputs, bias=norm == "none")
     std = hash_init or math.sqrt(2 / features)

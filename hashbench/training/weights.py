@@ -14,16 +14,8 @@ from hashbench.foundation import paths
 from hashbench.foundation.config import Setting, json_object
 from hashbench.foundation.errors import HashbenchError, retold
 from hashbench.foundation.files import file_sha256, write_bytes
-from hashbench.models import (
-    MODELS,
-    RANDOM_WEIGHTS,
-    Prepared,
-    Pretrained,
-    fill,
-    identify,
-    load_tensors,
-    read_safetensors,
-)
+from hashbench.models import MODELS, RANDOM_WEIGHTS, Pretrained, layers
+from hashbench.models import weights as files
 from hashbench.training.settings import N_SHOWN, OFFICIAL, SHA256
 
 SUFFIX = ".safetensors"
@@ -59,10 +51,10 @@ class BackboneFile:
     def fill(self, wanted: Layout, backbone: nn.Module, normalised: nn.Module) -> None:
         """Loads the tensors into modules of the layout ``wanted``; HashbenchError if one is missing or does not fit."""
         self.require(wanted)
-        tensors = read_safetensors(self.path)
+        tensors = files.read_safetensors(self.path)
         for module, prefix in ((backbone, _BACKBONE), (normalised, _NORMALISED)):
             own_tensors = {name.removeprefix(prefix): tensors[name] for name in tensors if name.startswith(prefix)}
-            load_tensors(module, own_tensors, f"{self.path}: {prefix}")
+            files.load_tensors(module, own_tensors, f"{self.path}: {prefix}")
 
     def require(self, wanted: Layout) -> None:
         """Raises HashbenchError, with the first difference, unless the file has the layout ``wanted``."""
@@ -163,7 +155,7 @@ def weights_settings(model: str, name: str) -> tuple[dict[str, Setting], str | N
         pretrained = find(name)
         settings: dict[str, Setting] = {"weights": f"{SHA256}{pretrained.sha256}", "width": pretrained.layout.width}
         return settings, str(pretrained.path)
-    file = identify(model, pretrained_model(model).weights, Path(name))
+    file = files.identify(model, pretrained_model(model).weights, Path(name))
     return {"weights": _setting_of(file.sha256, official=file.official)}, name
 
 
@@ -174,13 +166,13 @@ def own_file(weights: str, file: str | None) -> BackboneFile:
     return weights_file
 
 
-def fill_backbone(model: str, weights: str, file: str | None, backbone: nn.Module, prepared: Prepared) -> None:
+def fill_backbone(model: str, weights: str, file: str | None, backbone: nn.Module, prepared: layers.Prepared) -> None:
     """Loads the weights from ImageNet that ``weights`` names; ``file`` is their path (None: the official file)."""
     if weights == RANDOM_WEIGHTS:
         return
     if weights != OFFICIAL and file is None:
         raise HashbenchError(f"{model} starts from the weights {weights}: name their file with --weights FILE")
-    filled = fill(model, pretrained_model(model), backbone, prepared, file)
+    filled = files.fill(model, pretrained_model(model), backbone, prepared, file)
     _require_same(file, weights, filled.sha256, official=filled.official)
 
 

@@ -50,17 +50,6 @@ def cell(method: str = "talr_ap", **settings: int | float | str) -> Run:
     return Run.resolve("digits", "s1", method, {"bits": 16, **settings})
 
 
-@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
-def test_training_on_the_gpu_is_as_good_as_on_the_cpu(precision: str, tmp_path: Path) -> None:
-    chosen = cell(precision=precision)
-    on_gpu = row_of(chosen, Store(tmp_path / "gpu"), Options(device="cuda"))
-    on_cpu = row_of(cell(), Store(tmp_path / "cpu"), Options(device="cpu"))
-    assert on_gpu.hardware["gpu"]
-    assert on_gpu.arithmetic is not None
-    assert on_gpu.arithmetic.precision == precision
-    assert on_gpu.metrics["ap"].mean == pytest.approx(on_cpu.metrics["ap"].mean, abs=0.03)
-
-
 @pytest.mark.parametrize("compute", [DEFAULT_COMPUTE, ComputeOptions("float32")], ids=str)
 def test_every_way_to_compute_trains(compute: ComputeOptions, tmp_path: Path) -> None:
     row = row_of(cell(), Store(tmp_path), Options(device="cuda", compute=compute))

@@ -105,14 +105,6 @@ def test_a_recording_that_does_not_agree_with_a_plain_step_is_not_used(
     assert "from that of a plain step" in capsys.readouterr().err
 
 
-def test_a_short_run_and_a_run_on_a_cpu_are_not_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert graphs.recorder_for(torch.device("cpu")) is None
-    recorder = FakeRecorder()
-    monkeypatch.setattr(graphs, "recorder_for", lambda device: recorder)
-    fit(tmp_path)
-    assert recorder.asked == []
-
-
 @pytest.mark.parametrize("base", ["triplet", "npairs"])
 def test_a_flow_is_solved_between_the_replays(
     base: Literal["triplet", "npairs"], tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -49,20 +49,6 @@ def test_a_network_starts_from_its_weights_and_their_normalisation(weights: Back
     assert plain.normalised.mean.tolist() != [3.5, 3.5, 3.5]
 
 
-def test_weights_that_a_clone_brings_are_found_too(
-    weights: BackboneFile, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    committed = tmp_path / "results" / "weights"
-    committed.mkdir(parents=True)
-    monkeypatch.setattr(paths, "shipped", lambda: tmp_path)
-    checksum = weights.sha256
-    shutil.move(weights.path, committed)
-    for name in (weights.path.stem, f"sha256:{checksum}"):
-        assert find(name).path == committed / weights.path.name
-    shutil.copy(committed / weights.path.name, weights.path)
-    assert find(weights.path.stem).path == weights.path
-
-
 def test_weights_are_found_by_name_by_checksum_or_by_path(weights: BackboneFile, tmp_path: Path) -> None:
     elsewhere = shutil.copy(weights.path, tmp_path / "mine.safetensors")
     names = (weights.path.stem, "resnet9-w4", f"sha256:{weights.sha256}", str(elsewhere))

@@ -81,13 +81,13 @@ def extract(
     path = _store.path_of(card.name, stem)
     shape = (len(items), built.width)
     stored = ExtractionResult(path, shape, built.stored, 0, 0.0)
-    if _store.is_whole(card.name, stem, identity):
+    if _store.is_stored(card.name, stem, identity):
         return stored
     dtype = np.dtype(built.stored).newbyteorder("<")
     require_writable(path.parent, prod(shape) * dtype.itemsize + (1 << 20), instead="--data")
     busy = f"{path}: another process is writing it: waiting"
     with locked(path.with_name(f"{path.name}.lock"), wait=True, busy=busy, instead="--data"):
-        if _store.is_whole(card.name, stem, identity):  # by the process that held the lock
+        if _store.is_stored(card.name, stem, identity):  # by the process that held the lock
             return stored
         with _store.writing(path, identity, shape, dtype) as part:
             began = part.rows

@@ -51,7 +51,7 @@ class Models(Catalogue[Model]):
         if part is not None:
             return _cut.cut(self.get(whole), whole, part, layer)
         unsized, side = _sized(name)
-        if not self._is_there(unsized):
+        if name not in self:
             raise unknown(self.kind, name, self.like(unsized))
         if super().__contains__(unsized):
             model = super().get(unsized)
@@ -61,7 +61,7 @@ class Models(Catalogue[Model]):
             model = _torchvision.model(unsized)
         if side is None:
             return model
-        return model.at(side, unsized)
+        return model.at(side)
 
     def of_torchvision(self) -> list[str]:
         """The names of torchvision's classifiers, which are not in ``names``: listing them takes seconds."""

@@ -89,10 +89,9 @@ class Model:
     stored: Literal["float32", "float16"] = "float32"  # the type in which its features are stored
     takes: str | None = None  # the features that it takes in place of images
 
-    def at(self, side: int, name: str) -> Model:
-        """The same network for images of ``side`` x ``side`` pixels; HashbenchError if it has not seen ImageNet."""
-        if self.pretrained is None:
-            raise HashbenchError(f"{name} takes images as they are stored: no size in pixels belongs to its name")
+    def at(self, side: int) -> Model:
+        """The same network of one that has seen ImageNet, for images of ``side`` x ``side`` pixels."""
+        assert self.pretrained is not None
         taken = replace(self.pretrained.input, size=(side, side))
         words = re.sub(r"\d+ pixels", f"{side} pixels", self.summary)
         return replace(self, summary=words, pretrained=replace(self.pretrained, input=taken))

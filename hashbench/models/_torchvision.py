@@ -6,7 +6,6 @@ import re
 from functools import cache, partial
 from typing import Any
 
-from hashbench.foundation.errors import HashbenchError
 from hashbench.models._lazy import layers, nn
 from hashbench.models._model import Backbone, Input, Model, Pretrained, Weights
 
@@ -48,16 +47,17 @@ def backbone(name: str, shape: tuple[int, ...]) -> Backbone:
     from torchvision import models
 
     network: nn.Module = models.get_model(name, weights=None)
-    path = _last_layer(name, network)
+    path = _last_layer(network)
     parent, _, attribute = path.rpartition(".")
     setattr(network.get_submodule(parent), attribute, nn.Identity())
     return network, layers.n_features(name, network, shape)
 
 
-def _last_layer(name: str, network: nn.Module) -> str:
+def _last_layer(network: nn.Module) -> str:
     """The path of the classification layer: linear, or (SqueezeNet) a convolution."""
-    for path, layer in reversed(list(network.named_modules())):
-        is_linear = isinstance(layer, nn.Linear) and layer.out_features == N_CLASSES
-        if is_linear or (isinstance(layer, nn.Conv2d) and layer.out_channels == N_CLASSES):
-            return path
-    raise HashbenchError(f"{name}: no last layer of {N_CLASSES} classes is found")
+    modules = reversed(list(network.named_modules()))
+    return next(
+        path
+        for path, layer in modules
+        if N_CLASSES in (vars(layer).get("out_features"), vars(layer).get("out_channels"))
+    )

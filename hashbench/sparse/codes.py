@@ -5,7 +5,6 @@ Files (.npz, .npy, .h5 or .mat) have ``activations`` float[n, d], or ``buckets``
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,23 +88,18 @@ def _finite(activations: NDArray[np.floating]) -> NDArray[np.floating]:
 def read_codes(path: Path, k: int | None) -> SparseCodes:
     """The codes in ``path``: its buckets, or the ``k`` largest of its activations."""
     arrays = arrays_in(path)
-    if BUCKETS not in arrays:
-        activations = _stored_matrix(path, arrays, ACTIVATIONS)
-        if k is None:
-            raise HashbenchError(f"{path}: activations: say with --k how many of the largest are set")
-        values: NDArray[Any] = activations.whole()
-        with retold(lambda fault: f"{path}: {fault}", HashbenchError):
-            return top_k(values, k)
-    if D not in arrays:
-        raise HashbenchError(f"{path}: {BUCKETS} without {D}: the number of buckets is expected beside them")
-    buckets = _stored_matrix(path, arrays, BUCKETS)
-    d = arrays[D]().integer()
-    values = buckets.whole()
-    with np.errstate(invalid="ignore"):
-        whole = values.astype(np.int64)  # MATLAB writes doubles; SparseCodes refuses numbers that are not whole
-    if np.array_equal(whole, values):
-        values = whole
-    return SparseCodes(np.sort(values, axis=1), d)
+    if BUCKETS in arrays and D in arrays:
+        values = _stored_matrix(path, arrays, BUCKETS).whole()
+        with np.errstate(invalid="ignore"):
+            whole = values.astype(np.int64)  # MATLAB writes doubles; SparseCodes refuses numbers that are not whole
+        if np.array_equal(whole, values):
+            values = whole
+        return SparseCodes(np.sort(values, axis=1), arrays[D]().integer())
+    activations = _stored_matrix(path, arrays, ACTIVATIONS)
+    if k is None:
+        raise HashbenchError(f"{path}: activations: say with --k how many of the largest are set")
+    with retold(lambda fault: f"{path}: {fault}", HashbenchError):
+        return top_k(activations.whole(), k)
 
 
 def read_matrix(path: Path, name: str) -> NDArray[np.floating]:

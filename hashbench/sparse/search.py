@@ -53,11 +53,9 @@ def query(
     n = len(activations)
     n_items = len(index)
     width = index.embeddings.shape[1]
-    if embeddings.shape != (n, width):
-        expected = f"[{n}, {width}] is expected, for the embeddings in the index have width {width}"
-        raise HashbenchError(f"embeddings of shape {embeddings.shape}, {n} queries: {expected}")
-    if activations.shape != (n, index.codes.d):
-        raise HashbenchError(f"activations of shape {activations.shape}: the index has {index.codes.d} buckets")
+    if embeddings.shape != (n, width) or activations.shape != (n, index.codes.d):
+        shapes = f"activations of shape {activations.shape}, embeddings of shape {embeddings.shape}"
+        raise HashbenchError(f"{shapes}: [{n}, {index.codes.d}] and [{n}, {width}] are expected, as of the items")
     excluded = np.full(n, -1)
     if exclude is not None:
         excluded = exclude

@@ -98,14 +98,12 @@ class DeepHasher(BinaryHasher, nn.Module):
             last = self.encoder[1:]
             unit = self.encoder.get_submodule("0.normalised")
             expected = Layout("linear", 1.0, "unit_norm", (unit.get_buffer("mean").shape[0],), 1.0)
-            if not isinstance(base, DeepHasher) or base.layout != expected:
-                raise HashbenchError("base: no linear head on features that are centred and of norm 1")
+            assert isinstance(base, DeepHasher) and base.layout == expected, "the run of a head makes it"
             last.load_state_dict(base.encoder[1:].state_dict())
             unit.load_state_dict(base.normalised.state_dict())
 
     def _start_from(self, base: object) -> None:
-        if not isinstance(base, DeepHasher):
-            raise HashbenchError(f"base: a {type(base).__name__}; a trained network is expected")
+        assert isinstance(base, DeepHasher)
         wanted = {**asdict(self.layout), "input_images": self.settings.input_images}
         there = {**asdict(base.layout), "input_images": base.settings.input_images}
         for key, value in wanted.items():

@@ -111,34 +111,29 @@ def read(path: Path) -> BackboneFile:
 
 def find(name: str) -> BackboneFile:
     """The weights that ``name`` names: a path, the beginning of a stored file's name, or sha256:..."""
+    sha256 = name.removeprefix(SHA256)
+    is_checksum = sha256 != name
+    if not is_checksum and (Path(name).is_file() or "/" in name or name.endswith(SUFFIX)):
+        return read(Path(name))
     stored: dict[str, Path] = {}
     for path in paths.weight_files(f"*-{'[0-9a-f]' * N_SHOWN}{SUFFIX}"):
         stored.setdefault(path.stem, path)
-    if name.startswith(SHA256):
-        return _of_checksum(name.removeprefix(SHA256), stored)
-    if Path(name).is_file() or "/" in name or name.endswith(SUFFIX):
-        return read(Path(name))
-    stems = [stem for stem in stored if stem.startswith(name)]
-    if name in stored:
+    if is_checksum:
+        stems = [stem for stem in stored if stem.endswith(f"-{sha256[:N_SHOWN]}")][:1]
+    elif name in stored:
         stems = [name]
+    else:
+        stems = [stem for stem in stored if stem.startswith(name)]
     if len(stems) != 1:
+        what = f"{len(stems)} weights files begin with this name" if stems else "no such weights"
+        remedy = "hashbench pretrain makes weights, and --weights FILE names others"
         there = ", ".join(stems or stored) or "none"
-        what = "no such weights"
-        if stems:
-            what = f"{len(stems)} weights files begin with this name"
-        raise HashbenchError(f"--weights {name}: {what} in {paths.weights()}: {there}")
-    return read(stored[stems[0]])
-
-
-def _of_checksum(sha256: str, stored: dict[str, Path]) -> BackboneFile:
-    for stem, path in stored.items():
-        if stem.endswith(f"-{sha256[:N_SHOWN]}"):
-            weights_file = read(path)
-            if weights_file.sha256.startswith(sha256):
-                return weights_file
-            raise HashbenchError(f"{path}: damaged: its checksum is {weights_file.sha256}: make it again with pretrain")
-    remedy = "create them with hashbench pretrain, or name their file with --weights FILE"
-    raise HashbenchError(f"the weights of sha256:{sha256} are not in {paths.weights()}: {remedy}")
+        raise HashbenchError(f"--weights {name}: {what} in {paths.weights()}: {there}; {remedy}")
+    weights_file = read(stored[stems[0]])
+    if is_checksum and not weights_file.sha256.startswith(sha256):
+        fault = f"damaged: its checksum is {weights_file.sha256}"
+        raise HashbenchError(f"{weights_file.path}: {fault}: make it again with pretrain")
+    return weights_file
 
 
 def has_backbone(model: str) -> bool:

@@ -17,7 +17,6 @@ from hashbench.datasets.store import open_dataset
 from hashbench.features import extract, named, open_features
 from hashbench.foundation import paths
 from hashbench.foundation.errors import HashbenchError
-from hashbench.foundation.files import locked
 from hashbench.foundation.provenance import code
 
 Pixels = torch.nn.Flatten
@@ -34,13 +33,6 @@ def test_pixels_are_the_stored_values() -> None:
     assert stored.provenance["data_sha256"] == data.sha256
     assert stored.provenance["extractor"] == "pixels"
     assert stored.provenance["code"] == code().model_dump()
-
-
-def test_features_that_are_there_are_read_whoever_holds_the_lock(capsys: pytest.CaptureFixture[str]) -> None:
-    stored = extract(load_card("digits"), "pixels").path
-    with locked(stored.with_name(f"{stored.name}.lock"), wait=False):
-        assert extract(load_card("digits"), "pixels").n_made == 0
-    assert "another process" not in capsys.readouterr().err
 
 
 def stop_at(monkeypatch: pytest.MonkeyPatch, row: int) -> None:
@@ -213,7 +205,7 @@ def test_a_matconvnet_file_reaches_the_features(tmp_path: Path, monkeypatch: pyt
         ("resnet", None, "did you mean"),
         ("vgff", None, "did you mean vggf"),
         ("mlp", None, "mlp is trained from scratch"),
-        ("gist", "none", "gist is no network"),
+        ("gist", "none", "gist: it is no network"),
         ("vggf", "/nowhere/net.mat", "weights file not found"),
         ("alexnet", None, "weights of alexnet not found: get https://download.pytorch.org"),
     ],
@@ -223,12 +215,3 @@ def test_what_cannot_be_extracted_is_one_line(name: str, weights: str | None, co
         extract(load_card("digits"), name, weights)
     assert complaint in str(caught.value)
     assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize("name", ["linear", "GIST", "alexnet_caffe"])
-def test_names_are_spelt_in_one_way(name: str) -> None:
-    if name == "linear":
-        with pytest.raises(HashbenchError):
-            named(name)
-    else:
-        assert named(name.replace("_", "-"))[0] == name.lower()

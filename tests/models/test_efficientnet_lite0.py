@@ -77,7 +77,7 @@ def test_batch_normalisation_is_folded_only_where_it_follows_a_convolution() -> 
     "name, fault",
     [
         ("efficientnet_lite0_0px", "unknown model"),
-        ("small_cnn_64px", "small_cnn takes images as they are stored"),
+        ("small_cnn_64px", "unknown model .*did you mean small_cnn"),
         ("no_such_net_64px", "unknown model 'no_such_net_64px'"),
     ],
 )

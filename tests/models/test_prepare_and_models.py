@@ -82,12 +82,6 @@ def test_caffenet_pools_before_it_normalises_and_drops_half_in_training() -> Non
     assert backbone.state_dict().keys() == MODELS.get("alexnet_caffe").backbone((3, 227, 227))[0].state_dict().keys()
 
 
-def test_features_are_no_images() -> None:
-    for shape, value_max in [((64,), None), ((8, 8, 2), 255), ((8, 8, 3), None), ((1, 1, 3), 255)]:
-        with pytest.raises(HashbenchError, match="images of 1 or 3 channels"):
-            Preprocessor(Input((16, 16), 1.0, (0, 0, 0)), shape, value_max)
-
-
 @pytest.mark.parametrize("channels", [3, 64])
 def test_response_norm_is_torchs_with_alpha_times_the_window(channels: int) -> None:
     x = torch.randn(2, channels, 5, 4, dtype=torch.float64) * 20

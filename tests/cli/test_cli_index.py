@@ -94,7 +94,7 @@ def test_bad_files_are_one_line(capsys: pytest.CaptureFixture[str], folder: Path
     assert "say with --k" in refused(capsys, items, queries)
     assert "k = 4, activations of shape (4, 3)" in refused(capsys, items, queries, "--k", 4)
     np.savez(codes, buckets=np.array([[0], [0], [1], [2]]))
-    assert "without d" in refused(capsys, codes, queries, "--embeddings", items)
+    assert "'activations' is expected; it holds 'buckets'" in refused(capsys, codes, queries, "--embeddings", items)
     np.savez(codes, buckets=np.array([[0.5], [0], [1], [2]]), d=3)
     assert "whole numbers" in refused(capsys, codes, queries, "--embeddings", items)
     np.savez(bad, activations=np.zeros((1, 3)))

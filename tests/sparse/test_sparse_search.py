@@ -83,9 +83,9 @@ def test_blocks_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"activations": np.zeros((2, 5))}, "activations of shape (2, 5): the index has 4 buckets"),
+        ({"activations": np.zeros((2, 5))}, "activations of shape (2, 5), "),
         ({"activations": np.full((2, 4), np.nan)}, "activations: not finite"),
-        ({"embeddings": np.zeros((2, 3))}, "the embeddings in the index have width 2"),
+        ({"embeddings": np.zeros((2, 3))}, "embeddings of shape (2, 3): [2, 4] and [2, 2] are expected"),
         ({"embeddings": np.full((2, 2), np.inf)}, "embeddings: not finite"),
         ({"top": 0}, "top 0: a query can find 1 to 50 items"),
         ({"top": 50, "exclude": np.array([0, -1])}, "1 to 49 items"),

@@ -2,12 +2,14 @@
 
 import re
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from hashbench.foundation.errors import unknown
 from hashbench.foundation.registry import Catalogue, canonical
 from hashbench.models import _cut, _timm, _torchvision
-from hashbench.models._lazy import layers, weights
-from hashbench.models._model import RANDOM_WEIGHTS, Input, Model, Pretrained, Weights, encoder
+from hashbench.models._input import Input
+from hashbench.models._lazy import Lazy, layers
+from hashbench.models._model import RANDOM_WEIGHTS, Model, Pretrained, Weights, encoder
 
 __all__ = [
     "MODELS",
@@ -25,6 +27,11 @@ __all__ = [
     "weights",
     "whole_network",
 ]
+
+if TYPE_CHECKING:
+    from hashbench.models import _weights as weights
+else:
+    weights = Lazy("hashbench.models._weights")
 
 TORCHVISION = "torchvision:"
 TIMM = _timm.PREFIX

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from hashbench.foundation.errors import HashbenchError, retold
-from hashbench.models._model import Input
+from hashbench.models._input import Input
 
 _BLOCK = 1000  # training examples whose responses are summed at a time
 

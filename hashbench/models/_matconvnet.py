@@ -19,8 +19,9 @@ import numpy as np
 from hashbench.codes.files import mat
 from hashbench.foundation.errors import HashbenchError, retold
 from hashbench.models import _lazy
+from hashbench.models._input import Input
 from hashbench.models._lazy import nn
-from hashbench.models._model import Backbone, Input, Model, Pretrained, Weights
+from hashbench.models._model import Backbone, Model, Pretrained, Weights
 
 if TYPE_CHECKING:
     from torch import Tensor

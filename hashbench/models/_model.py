@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 from hashbench.foundation import paths
 from hashbench.foundation.errors import HashbenchError
+from hashbench.models._input import Input
 from hashbench.models._lazy import nn
 
 if TYPE_CHECKING:
@@ -24,16 +25,6 @@ HashLayerInit = Literal["normal", "xavier", "truncated_normal"]
 HashNorm = Literal["none", "batch"]
 
 RANDOM_WEIGHTS = "none"  # the value of --weights for random weights
-
-
-@dataclass(frozen=True)
-class Input:
-    """The input of a pretrained network: RGB of ``size`` (height, width), channels first, (value - mean) / std."""
-
-    size: tuple[int, int]
-    value_max: float  # of values, ``mean`` and ``std``
-    mean: tuple[float, float, float]  # or the average image that the weights include
-    std: tuple[float, float, float] = (1.0, 1.0, 1.0)
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,9 @@ from typing import Any
 from hashbench.foundation.errors import HashbenchError, one_line
 from hashbench.foundation.extras import how_to_install
 from hashbench.foundation.files import write_bytes
+from hashbench.models._input import Input
 from hashbench.models._lazy import layers, nn
-from hashbench.models._model import Backbone, Input, Model, Pretrained, Weights
+from hashbench.models._model import Backbone, Model, Pretrained, Weights
 
 PREFIX = "timm_"  # of a name in settings and files, where ``timm:`` may be written
 

@@ -6,8 +6,9 @@ import re
 from functools import cache, partial
 from typing import Any
 
+from hashbench.models._input import Input
 from hashbench.models._lazy import layers, nn
-from hashbench.models._model import Backbone, Input, Model, Pretrained, Weights
+from hashbench.models._model import Backbone, Model, Pretrained, Weights
 
 N_CLASSES = 1000
 # networks with auxiliary classifiers, old names of layers in their weights, or weights for images of another size

@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from collections import OrderedDict
 
+from hashbench.models._input import Input
 from hashbench.models._lazy import layers, nn
-from hashbench.models._model import Backbone, Input, Model, Pretrained, Weights
+from hashbench.models._model import Backbone, Model, Pretrained, Weights
 
 # channels
 STEM = 32

@@ -184,7 +184,7 @@ def test_centroids_are_of_what_is_searched(store: Store, rows: dict[str, Row]) -
         ("sparse_hash", {"k": 0}, "k: Input should be greater than or equal to 1, got 0"),
         ("sparse_th", {"k": 9}, "k = 9 of d = 8 bits: k from 1 to d is expected"),
         ("sparse_hash", {"k": 1, "lam": -0.5}, "lam: Input should be greater than or equal to 0, got -0.5"),
-        ("sparse_hash", {"k": 1, "classes_per_batch": 1}, "classes_per_batch is 2 or more"),
+        ("sparse_hash", {"k": 1, "classes_per_batch": 1}, "for each of 1 classes, two or more"),
         ("sparse_hash", {"k": 1, "batch_size": 5}, "batch_size 5 is no two or more examples for each of 5 classes"),
         ("sparse_th", {"k": 1, "base.nonsense": 1}, "unknown setting of exhaustive_search 'nonsense'"),
         ("sparse_th", {"k": 1, "lr": 0.1}, "unknown setting of sparse_th 'lr'"),

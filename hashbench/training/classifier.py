@@ -25,12 +25,10 @@ def require_layers(settings: TrainingSettings, item_shape: tuple[int, ...]) -> N
     from hashbench.training.hasher import DeepHasher
     from hashbench.training.weights import has_backbone
 
-    is_there = has_backbone(settings.model) and any(
-        True for _ in DeepHasher(settings, item_shape).backbone.parameters()
-    )
-    if not is_there:
-        why = "it has weights from ImageNet, or no layers before the last one"
-        raise HashbenchError(f"{settings.model}: nothing to pretrain: {why}")
+    if not has_backbone(settings.model):
+        raise HashbenchError(f"{settings.model} has weights from ImageNet: pretrain trains networks that have none")
+    if not any(True for _ in DeepHasher(settings, item_shape).backbone.parameters()):
+        raise HashbenchError(f"{settings.model} has no layers before the last one: nothing to pretrain")
 
 
 @dataclass(frozen=True, eq=False)

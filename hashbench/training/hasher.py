@@ -98,7 +98,8 @@ class DeepHasher(BinaryHasher, nn.Module):
             last = self.encoder[1:]
             unit = self.encoder.get_submodule("0.normalised")
             expected = Layout("linear", 1.0, "unit_norm", (unit.get_buffer("mean").shape[0],), 1.0)
-            assert isinstance(base, DeepHasher) and base.layout == expected, "the run of a head makes it"
+            if not isinstance(base, DeepHasher) or base.layout != expected:
+                raise HashbenchError("base: no linear head on features that are centred and of norm 1")
             last.load_state_dict(base.encoder[1:].state_dict())
             unit.load_state_dict(base.normalised.state_dict())
 

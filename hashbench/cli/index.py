@@ -50,8 +50,8 @@ def command(
     if exclude_self and (n := len(activations)) != n_items:
         raise HashbenchError(f"--exclude-self: {n} queries, {n_items} items; the queries must be the items")
     itself = np.arange(n_items) if exclude_self else None
-    asked = read_matrix(queries, EMBEDDINGS)
-    nearest = search.query(built, activations, asked, top, exclude=itself, progress=True)
+    query_vectors = read_matrix(queries, EMBEDDINGS)
+    nearest = search.query(built, activations, query_vectors, top, exclude=itself, progress=True)
     if out is not None:
         write_arrays(out, **nearest._asdict())
     report = {

@@ -38,6 +38,7 @@ COMMANDS = {
     "tune": "Search the settings of methods, in as many trials for each.",
     "encode": "Write the codes of a trained run, or of your own items.",
     "search": "Find the items nearest to queries, in codes or by a run.",
+    "index": "Find the items nearest to queries by sparse codes.",
     "export": "Write the hash function of a run, or codes, for other systems.",
     "eval": "Score saved codes; ties are treated exactly.",
     "eval-shards": "Score saved codes whose database is in several files.",
@@ -53,7 +54,6 @@ COMMANDS = {
     "doctor": "Show what is installed and downloaded, and what is missing.",
 }
 GROUPS = {
-    "index": "Build an index of sparse codes, or search it.",
     "dataset": "Add data of your own as a data set.",
     "results": "Import, merge, pack and tidy stored rows.",
 }

@@ -55,7 +55,10 @@ OPTIONS = {
     "table": {**_BUDGET, "--figures": "--all --write writes the figures too"},
     "search": {**_ARRAYS, **_LAYOUT},
     "export": {**_LAYOUT},
-    "index query": dict.fromkeys(("--codes", "--embeddings"), "an index is of the files that index build names"),
+    "index": {
+        "--codes": "the codes are in the file ITEMS",
+        "--verify": "there is no file of an index: hashbench index reads the items themselves",
+    },
     "list": {
         "--dataset": "--only dataset={}",
         "--method": "--only method={}",
@@ -77,6 +80,8 @@ OPTIONS = {
 COMMANDS = {
     "results list": "list runs",
     "results show": "show",
+    "index build": "hashbench index ITEMS QUERIES --embeddings FILE reads the items themselves",
+    "index query": "index",
     "results collect": "hashbench bundle TABLE, and hashbench results merge of the bundle, keep the histograms",
     "dataset remove": "remove NAME/ and cards/NAME.toml from the data folder, which hashbench doctor names",
 }

@@ -15,7 +15,7 @@ from hashbench.datasets.store import open_labels, verify
 from hashbench.foundation import extras, paths, provenance
 from hashbench.foundation.errors import CheckFailed, HashbenchError, counted
 from hashbench.foundation.progress import bar
-from hashbench.models import MODELS, identify
+from hashbench.models import MODELS, weights
 from hashbench.showing.sheet import Cell, Code, Sheet, Text, facts
 
 VERIFIABLE = ("stored", "labels only", "damaged")  # states of a data set that has a file to verify
@@ -57,7 +57,7 @@ def _installation() -> dict[str, Any]:
     absent = {name: known.remedy for name, known in official.items() if not known.path.is_file()}
     packages = {name: known.package for name, known in official.items() if known.package and name not in absent}
     for name, known in official.items():  # the file is read: its name is no proof
-        if name not in absent and not identify(name, known, known.path, is_given=False).official:
+        if name not in absent and not weights.identify(name, known, known.path, is_given=False).official:
             fault = "has another checksum than the official file"
             if name in packages:
                 fault = "is damaged"

@@ -1,4 +1,4 @@
-"""``hashbench index`` builds an index of sparse codes and searches it."""
+"""``hashbench index`` searches items by sparse codes: in the buckets of each query."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,81 +7,63 @@ from typing import Annotated, Any
 import numpy as np
 from typer import Argument, Option
 
-from hashbench.cli._command import Commands, lines
 from hashbench.foundation.errors import HashbenchError, retold
 from hashbench.foundation.files import require_apart, require_output, write_arrays
-from hashbench.foundation.progress import bar
 from hashbench.metrics.suf import speed_up
 from hashbench.showing.sheet import Cell, Code, Grid, Sheet, Value, records
-from hashbench.sparse import index, index_file, search
+from hashbench.sparse import index, search
 from hashbench.sparse.codes import ACTIVATIONS, EMBEDDINGS, read_codes, read_matrix
 from hashbench.sparse.search import SearchResult
 
-app = Commands()
 
-
-@app.command("build", short_help="Build the index of a set of items.")
-def build(
+def command(
     items: Annotated[
-        Path, Argument(metavar="CODES|ACTIVATIONS", help="Activations [n, d], or buckets [n, k] and their number d.")
+        Path, Argument(metavar="ITEMS", help="Activations [n, d], or buckets [n, k] and their number d; embeddings.")
     ],
-    embeddings: Annotated[Path, Option(metavar="FILE", help="The embeddings [n, m] of the items.")],
-    out: Annotated[Path, Option(metavar="FILE.h5", help="The index file.")],
-    k: Annotated[int | None, Option("--k", min=1, help="Buckets of an item; needed with activations.")] = None,
-) -> Sheet:
-    """Build the index of a set of items: for each bucket its items and their embeddings, as float32.
-
-    Files are .npz, .npy, .h5 or .mat. Their arrays are named activations, embeddings, buckets and d; if a file has only
-    one array, its name does not matter. The index stores each embedding k times, once for each bucket of the item.
-    """
-    require_apart([items, embeddings], [out])
-    require_output(out)
-    with bar("build", "file"):
-        codes = read_codes(items, k)
-        vectors = read_matrix(embeddings, EMBEDDINGS)
-        with retold(lambda fault: f"{embeddings}: {fault}", HashbenchError):
-            built = index.build(codes, vectors)
-        size_bytes = index_file.save(built, out)
-    report = {"index": str(out), **built.sizes._asdict(), "size_bytes": size_bytes}
-    return lines([f"{out}: {_in_words(report)}; {size_bytes:,} bytes"], lambda: report)
-
-
-@app.command("query", short_help="Print the nearest items of each query.")
-def query(
-    file: Annotated[Path, Argument(metavar="INDEX", help="The file of an index.")],
     queries: Annotated[Path, Argument(metavar="QUERIES", help="File with activations [q, d] and embeddings [q, m].")],
+    embeddings: Annotated[Path | None, Option(metavar="FILE", help="The embeddings [n, m] of ITEMS.")] = None,
+    k: Annotated[int | None, Option("--k", min=1, help="Buckets of an item; needed with activations.")] = None,
     top: Annotated[int, Option(min=1, help="Number of items to find for each query.")] = 10,
     out: Annotated[Path | None, Option(metavar="FILE.npz", help="Also write the arrays that --json has.")] = None,
     exclude_self: Annotated[
-        bool, Option("--exclude-self", help="The queries are the indexed items: leave each one itself out.")
+        bool, Option("--exclude-self", help="The queries are the items: leave each one itself out.")
     ] = False,
-    verify: Annotated[bool, Option("--verify", help="Check the index against its checksum.")] = False,
 ) -> Sheet:
     """Print the nearest items of each query, by Euclidean distance, among the items in the buckets that it opens.
+
+    Files are .npz, .npy, .h5 or .mat. Their arrays are named activations, embeddings, buckets and d; if a file has only
+    one array, its name does not matter.
 
     A query opens the buckets of its k largest activations. While these hold fewer than --top items, it opens the bucket
     of the next largest activation. SUF is the number of items divided by the mean number of items retrieved.
     """
+    vectors_file = embeddings or items
     if out is not None:
-        require_apart([file, queries], [out])
+        require_apart([items, queries, vectors_file], [out])
         require_output(out)
-    index = index_file.load(file, verify=verify)
+    codes = read_codes(items, k)
+    vectors = read_matrix(vectors_file, EMBEDDINGS)
+    with retold(lambda fault: f"{vectors_file}: {fault}", HashbenchError):
+        built = index.build(codes, vectors)
     activations = read_matrix(queries, ACTIVATIONS)
-    n_items = len(index)
+    n_items = len(codes)
     if exclude_self and (n := len(activations)) != n_items:
-        raise HashbenchError(f"--exclude-self: {n} queries, {n_items} items; the queries must be the indexed items")
+        raise HashbenchError(f"--exclude-self: {n} queries, {n_items} items; the queries must be the items")
     itself = np.arange(n_items) if exclude_self else None
-    vectors = read_matrix(queries, EMBEDDINGS)
-    nearest = search.query(index, activations, vectors, top, exclude=itself, progress=True)
+    query_vectors = read_matrix(queries, EMBEDDINGS)
+    nearest = search.query(built, activations, query_vectors, top, exclude=itself, progress=True)
     if out is not None:
         write_arrays(out, **nearest._asdict())
     report = {
-        "index": str(file),
-        **index.sizes._asdict(),
+        "items": str(items),
+        "n_items": n_items,
+        "d": codes.d,
+        "k": codes.k,
+        "width": vectors.shape[1],
         "n_queries": len(nearest.ids),
         "mean_candidates": float(nearest.n_candidates.mean()),
         "suf": speed_up(nearest.n_candidates, n_items - exclude_self),
-        "n_opened_more": int((nearest.n_opened > index.codes.k).sum()),
+        "n_opened_more": int((nearest.n_opened > codes.k).sum()),
     }
     return _sheet_of(report, nearest)
 
@@ -109,7 +91,7 @@ def _sheet_of(report: dict[str, Any], result: SearchResult) -> Sheet:
 
     return Sheet(
         texts=[
-            (Code(f"{report['index']}: {_in_words(report)}"),),
+            (Code(f"{report['items']}: {_in_words(report)}"),),
             f"{report['n_queries']:,} queries: {candidates}; {opened}",
         ],
         grids=[Grid(rows, ("query", "candidates", "items (distance)"))],

@@ -84,12 +84,10 @@ def keep_weights(source: Path, model: str, sha256: str) -> None:
 def stored_name(name: str, weights: str | None = None) -> str:
     """The name under which features are stored, found without torch; raises HashbenchError for an unknown name."""
     stem = canonical_model(name)
-    if weights is not None and stem in FEATURES:
-        raise HashbenchError(f"{stem} is no network: it cannot be combined with --weights")
-    if weights is not None and split_checksum(stem)[1] is not None:
-        fault = "its name already says which weights it has"
-        raise HashbenchError(f"{stem}: {fault}: it cannot be combined with --weights")
     if stem in FEATURES or split_checksum(stem)[1] is not None:
+        if weights is not None:
+            fault = "it is no network, or its name already says which weights it has"
+            raise HashbenchError(f"{stem}: {fault}: it cannot be combined with --weights")
         return stem
     if stem not in MODELS:
         raise unknown("features", name, MODELS.like(stem) if stem.startswith(TIMM) else known())

@@ -18,7 +18,7 @@ from hashbench.features._catalogue import FeatureModule
 from hashbench.features._network import Network
 from hashbench.foundation.config import derive_seed
 from hashbench.foundation.errors import HashbenchError
-from hashbench.models import Preprocessor
+from hashbench.models import layers
 from hashbench.training.settings import N_SHOWN
 
 SMALLEST = 0.75  # of the shorter side
@@ -49,7 +49,7 @@ class Copies:
 
     def module(self, built: FeatureModule, items: NDArray[Any]) -> FeatureModule:
         """The module that maps rows [n] to the features of these copies, by the network of ``built``."""
-        if not isinstance(built.module, Network) or not isinstance(built.module.prepared, Preprocessor):
+        if not isinstance(built.module, Network) or not isinstance(built.module.prepared, layers.Preprocessor):
             raise HashbenchError("copies are for features of a network that has seen ImageNet: copies = 0")
         constants = {**built.constants, "copies": self.number, "ids_sha256": self.sha256, "smallest": SMALLEST}
         module = _NetworkOfCopies(built.module.prepared, built.module.backbone, self, items)
@@ -67,7 +67,7 @@ def square(item: int, copy: int, height: int, width: int) -> tuple[int, int, int
 
 
 class _NetworkOfCopies(nn.Module):
-    def __init__(self, prepared: Preprocessor, backbone: nn.Module, copies: Copies, items: NDArray[Any]) -> None:
+    def __init__(self, prepared: layers.Preprocessor, backbone: nn.Module, copies: Copies, items: NDArray[Any]) -> None:
         super().__init__()
         self.prepared = prepared
         self.backbone = backbone

@@ -22,14 +22,13 @@ from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.extras import how_to_install
 from hashbench.foundation.files import locked, require_writable
 from hashbench.foundation.parallel import available_cores
-from hashbench.foundation.progress import bar, note
+from hashbench.foundation.progress import bar
 from hashbench.models import MODELS, RANDOM_WEIGHTS, canonical_model
+from hashbench.models import weights as weight_files
 from hashbench.training.settings import N_SHOWN, SHA256
 
 if TYPE_CHECKING:
     import torch
-
-KNOWN_AFTER_S = 2.0  # the speed of an extraction, which its note says
 
 
 @dataclass(frozen=True)
@@ -82,43 +81,23 @@ def extract(
     path = _store.path_of(card.name, stem)
     shape = (len(items), built.width)
     stored = ExtractionResult(path, shape, built.stored, 0, 0.0)
-    if _store.is_whole(card.name, stem, identity):
+    if _store.is_stored(card.name, stem, identity):
         return stored
     dtype = np.dtype(built.stored).newbyteorder("<")
     require_writable(path.parent, prod(shape) * dtype.itemsize + (1 << 20), instead="--data")
     busy = f"{path}: another process is writing it: waiting"
     with locked(path.with_name(f"{path.name}.lock"), wait=True, busy=busy, instead="--data"):
-        if _store.is_whole(card.name, stem, identity):  # by the process that held the lock
+        if _store.is_stored(card.name, stem, identity):  # by the process that held the lock
             return stored
         with _store.writing(path, identity, shape, dtype) as part:
             began = part.rows
             started = time.perf_counter()
             blocks = _in_order(built, items, began, batch or extractor.batch, chosen)
-            _write(part, blocks, len(items), f"{stem} of {card.name}", progress=progress)
+            with bar("features", "image", len(items), done=began, shown=progress) as extracted:
+                for block in blocks:
+                    part.append(block)
+                    extracted.update(len(block))
             return ExtractionResult(path, shape, built.stored, shape[0] - began, time.perf_counter() - started)
-
-
-def _write(
-    part: _store.FeatureWriter, blocks: Iterator[NDArray[Any]], n_items: int, what: str, *, progress: bool
-) -> None:
-    """Writes the blocks behind the rows that are there; with ``progress``, a note says once how long it takes."""
-    first_at = 0.0  # the time after the first batch, in which a GPU also loads its kernels
-    first_rows = 0
-    is_silent = not progress
-    with bar("features", "image", n_items, done=part.rows, shown=progress) as extracted:
-        for block in blocks:
-            part.append(block)
-            extracted.update(len(block))
-            if not first_rows:
-                first_rows = part.rows
-                first_at = time.perf_counter()
-                continue
-            passed_s = time.perf_counter() - first_at
-            if not is_silent and passed_s > KNOWN_AFTER_S:
-                is_silent = True
-                left_s = passed_s * (n_items - part.rows) / (part.rows - first_rows)
-                left = extracted.format_interval(left_s)
-                note(f"note: {what} is extracted once, in {left} here; later runs read it")
 
 
 def features_of_items(
@@ -137,7 +116,6 @@ def named(name: str, weights: str | None = None) -> tuple[str, Extractor]:
     if stem in FEATURES:
         return stored_name(name, weights), FEATURES.get(stem)
     from hashbench.features import _network
-    from hashbench.models import identify
     from hashbench.training.weights import find
 
     # a network without official weights takes those of pretrain: by the checksum in ``name``, by file or by name
@@ -153,7 +131,7 @@ def named(name: str, weights: str | None = None) -> tuple[str, Extractor]:
     features_name = stored_name(name, weights)
     official = MODELS.get(stem).pretrained
     if weights not in (None, RANDOM_WEIGHTS) and official is not None:
-        file = identify(stem, official.weights, Path(weights))
+        file = weight_files.identify(stem, official.weights, Path(weights))
         if not file.official:
             features_name = f"{features_name}_{str(file.sha256)[:N_SHOWN]}"
     return features_name, _network.extractor(stem, weights)

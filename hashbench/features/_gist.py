@@ -16,7 +16,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from hashbench.models import resize_matrix
+from hashbench.models import layers
 
 PREFILTER_CYCLES = 4  # per image: the frequency at which the Gaussian of the local contrast falls to 1/2
 PREFILTER_PAD = 5
@@ -137,4 +137,4 @@ def cells(n: int, grid: int) -> Matrix:
 def _resized_middle(length: int, larger: int, side: int) -> Matrix:
     """The matrix [side, length] that resizes a line to ``larger`` and cuts its middle out."""
     start = (larger - side) // 2
-    return resize_matrix(length, larger, "bilinear")[start : start + side]
+    return layers.resize_matrix(length, larger, "bilinear")[start : start + side]

@@ -10,7 +10,8 @@ from torch.nn.utils.fusion import fuse_conv_bn_eval
 
 from hashbench.features._catalogue import Extractor, FeatureModule
 from hashbench.foundation.config import derive_seed
-from hashbench.models import MODELS, Preprocessor, fill
+from hashbench.models import MODELS, layers
+from hashbench.models import weights as weight_files
 from hashbench.training.hasher import pretrained_backbone
 from hashbench.training.weights import BackboneFile
 
@@ -55,11 +56,11 @@ def extractor(name: str, weights: str | None) -> Extractor:
     assert official is not None
 
     def build(item_shape: tuple[int, ...], value_max: float | None) -> FeatureModule:
-        prepared = Preprocessor(official.input, item_shape, value_max)
+        prepared = layers.Preprocessor(official.input, item_shape, value_max)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(derive_seed("features", name))  # random weights are the same everywhere
             backbone, width = model.backbone(prepared.shape)
-        filled = fill(name, official, backbone, prepared, weights)
+        filled = weight_files.fill(name, official, backbone, prepared, weights)
         constants: dict[str, Any] = {"model": name, "weights": filled.file, "weights_sha256": filled.sha256}
         constants |= {"weights_official": filled.official, "input": asdict(official.input)}
         constants |= {"resize": "bicubic of a = -1/2, both sides"}

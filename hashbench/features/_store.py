@@ -73,15 +73,14 @@ def read(dataset: str, name: str) -> Features:
         raise HashbenchError(f"{path}: no such features: run {_command(dataset, name)}")
     with opened(path, _command(dataset, name)) as file:
         stored = file["features"]
-        if stored.ndim != 2 or stored.dtype not in DTYPES or stored.id.get_offset() is None:
-            raise ValueError(f"features are {stored.dtype} {stored.shape}")
-        if stored.id.get_offset() + stored.nbytes > path.stat().st_size:
-            raise ValueError("they end before they should")
-        if int(file.attrs["rows"]) != len(stored):
-            raise ValueError(f"{file.attrs['rows']} of {len(stored)} rows")
+        begin = stored.id.get_offset()
+        is_matrix = stored.ndim == 2 and stored.dtype in DTYPES and begin is not None
+        is_whole = is_matrix and begin + stored.nbytes <= path.stat().st_size and file.attrs["rows"] == len(stored)
         origin = json_object(file.attrs["identity"]) | json_object(file.attrs["made_by"])
-        if origin["dataset"] != canonical(dataset):
-            raise ValueError(f"they are of {origin['dataset']}")
+        if not is_whole or origin["dataset"] != canonical(dataset):
+            raise ValueError(
+                f"features {stored.dtype} {stored.shape} of {origin['dataset']}, not all that were written"
+            )
         return Features(name, path, stored.shape, stored.dtype, str(file.attrs["sha256"]), origin)
 
 
@@ -129,7 +128,7 @@ def writing(
         part.replace(path)
 
 
-def is_whole(dataset: str, name: str, identity: Mapping[str, Any]) -> bool:
+def is_stored(dataset: str, name: str, identity: Mapping[str, Any]) -> bool:
     """True where undamaged features with this ``identity`` are stored."""
     with suppress(HashbenchError):
         features = read(dataset, name)

@@ -2,64 +2,39 @@
 
 import re
 from functools import lru_cache
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from hashbench.foundation.errors import HashbenchError, unknown
+from hashbench.foundation.errors import unknown
 from hashbench.foundation.registry import Catalogue, canonical
 from hashbench.models import _cut, _timm, _torchvision
-from hashbench.models._model import RANDOM_WEIGHTS, Input, Model, Pretrained, Weights, encoder
-
-if TYPE_CHECKING:
-    from hashbench.models._layers import (
-        KernelResponses,
-        Prepared,
-        Preprocessor,
-        StoredActivations,
-        keep_statistics,
-        resize_matrix,
-    )
-    from hashbench.models._weights import WeightsFile, fill, identify, load_tensors, read_safetensors
-
-_MODULE_OF = dict.fromkeys(
-    ("KernelResponses", "Prepared", "Preprocessor", "StoredActivations", "keep_statistics", "resize_matrix"), "_layers"
-)
-_MODULE_OF |= dict.fromkeys(("WeightsFile", "fill", "identify", "load_tensors", "read_safetensors"), "_weights")
+from hashbench.models._input import Input
+from hashbench.models._lazy import Lazy, layers
+from hashbench.models._model import RANDOM_WEIGHTS, Model, Pretrained, Weights, encoder
 
 __all__ = [
     "MODELS",
     "RANDOM_WEIGHTS",
     "TIMM",
     "Input",
-    "KernelResponses",
     "Model",
     "Models",
-    "Prepared",
-    "Preprocessor",
-]
-__all__ += [
     "Pretrained",
-    "StoredActivations",
     "Weights",
-    "WeightsFile",
+    "at_any_size",
+    "canonical_model",
     "encoder",
-    "fill",
-    "identify",
-    "load_tensors",
-    "read_safetensors",
+    "layers",
+    "weights",
+    "whole_network",
 ]
-__all__ += ["at_any_size", "canonical_model", "keep_statistics", "resize_matrix", "whole_network"]
+
+if TYPE_CHECKING:
+    from hashbench.models import _weights as weights
+else:
+    weights = Lazy("hashbench.models._weights")
 
 TORCHVISION = "torchvision:"
 TIMM = _timm.PREFIX
-MOST_PIXELS = 1024  # the side of an image
-
-
-def __getattr__(name: str) -> Any:
-    """Imports on first access the names whose modules import torch, so that this package does not import it."""
-    if name in _MODULE_OF:
-        return getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 class Models(Catalogue[Model]):
@@ -70,7 +45,7 @@ class Models(Catalogue[Model]):
     """
 
     def __contains__(self, name: str) -> bool:
-        """True if there is such a model; HashbenchError for a side that is out of range."""
+        """True if there is such a model."""
         whole, part, _ = _cut.parts(canonical_model(name))
         if part is not None:
             return whole in self
@@ -83,7 +58,7 @@ class Models(Catalogue[Model]):
         if part is not None:
             return _cut.cut(self.get(whole), whole, part, layer)
         unsized, side = _sized(name)
-        if not self._is_there(unsized):
+        if name not in self:
             raise unknown(self.kind, name, self.like(unsized))
         if super().__contains__(unsized):
             model = super().get(unsized)
@@ -93,7 +68,7 @@ class Models(Catalogue[Model]):
             model = _torchvision.model(unsized)
         if side is None:
             return model
-        return model.at(side, unsized)
+        return model.at(side)
 
     def of_torchvision(self) -> list[str]:
         """The names of torchvision's classifiers, which are not in ``names``: listing them takes seconds."""
@@ -135,13 +110,10 @@ def at_any_size(name: str) -> str:
 def _sized(name: str) -> tuple[str, int | None]:
     """The model, and the side of its images in pixels, in the name of a model; None if it names no side."""
     spelt = canonical_model(name)
-    match = re.fullmatch(r"(.+)_(\d+)px", spelt)
+    match = re.fullmatch(r"(.+)_([1-9]\d{0,3})px", spelt)
     if match is None:
         return spelt, None
-    side = int(match[2])
-    if not 0 < side <= MOST_PIXELS:
-        raise HashbenchError(f"{name}: images of {side} pixels: 1 to {MOST_PIXELS:,} are possible")
-    return match[1], side
+    return match[1], int(match[2])
 
 
 MODELS = Models("model", "hashbench.models", "MODEL", Model, group="hashbench.models")

@@ -11,13 +11,10 @@ from collections import OrderedDict
 from dataclasses import replace
 from functools import partial
 from math import prod
-from typing import TYPE_CHECKING
 
 from hashbench.foundation.errors import HashbenchError, unknown
+from hashbench.models._lazy import layers, nn
 from hashbench.models._model import Backbone, Model
-
-if TYPE_CHECKING:
-    from torch import nn
 
 _NAME = re.compile(r"(.+)_(before|from)_([a-z0-9]+)")
 
@@ -47,41 +44,31 @@ def cut(model: Model, whole: str, part: str, layer: str) -> Model:
 
 
 def _before(model: Model, whole: str, layer: str, shape: tuple[int, ...]) -> Backbone:
-    from torch import nn
-
     first, _, between, _ = _halves(model, whole, layer, shape)
     return nn.Sequential(OrderedDict(first | {"flat": nn.Flatten()})), prod(between)
 
 
 def _following(model: Model, whole: str, layer: str, shape: tuple[int, ...]) -> Backbone:
-    from torch import nn
-
-    from hashbench.models._layers import FrozenStatistics
-
     assert model.pretrained is not None
     _, last, between, width = _halves(model, whole, layer, (3, *model.pretrained.input.size))
     if shape != (prod(between),):
         taken = f"the {prod(between):,} activations before it, the features {whole}_before_{layer}"
         raise HashbenchError(f"{whole} from {layer} on takes {taken}, not items of shape {shape}")
     unflat: dict[str, nn.Module] = {"unflat": nn.Unflatten(1, between)}
-    return FrozenStatistics(OrderedDict(unflat | last)), width
+    return layers.FrozenStatistics(OrderedDict(unflat | last)), width
 
 
 def _halves(
     model: Model, whole: str, layer: str, shape: tuple[int, ...]
 ) -> tuple[dict[str, nn.Module], dict[str, nn.Module], tuple[int, ...], int]:
     """The layers before ``layer`` and from it on, by name, the shape of an item between them, and the features."""
-    from torch import nn
-
-    from hashbench.models._layers import shape_of_answer
-
     backbone, width = model.backbone(shape)
     if type(backbone) is not nn.Sequential:
         raise HashbenchError(f"{whole} is not one chain of layers: it cannot be cut at {layer}")
-    layers = dict(backbone.named_children())
-    names = list(layers)
+    children = dict(backbone.named_children())
+    names = list(children)
     if layer not in names[1:]:
         raise unknown(f"layer of {whole} at which it can be cut", layer, names[1:])
     place = names.index(layer)
-    between = shape_of_answer(backbone[:place], shape)
-    return {key: layers[key] for key in names[:place]}, {key: layers[key] for key in names[place:]}, between, width
+    between = layers.shape_of_answer(backbone[:place], shape)
+    return {key: children[key] for key in names[:place]}, {key: children[key] for key in names[place:]}, between, width

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from hashbench.foundation.errors import HashbenchError, retold
-from hashbench.models._model import Input
+from hashbench.models._input import Input
 
 _BLOCK = 1000  # training examples whose responses are summed at a time
 
@@ -186,8 +186,6 @@ class KernelResponses(nn.Module):
         self.anchors.copy_(flat[torch.randperm(len(flat))[: len(self.anchors)]])
         blocks = torch.split(flat, _BLOCK)
         total = sum(float(self._squared_distances(block).double().sum()) for block in blocks)
-        if total == 0:
-            raise HashbenchError("all training examples are equal: their distances give no bandwidth")
         self.bandwidth.fill_(total / len(flat) / len(self.anchors))
         means = torch.stack([self._responses(block).double().sum(dim=0) for block in blocks])
         self.mean.copy_(means.sum(dim=0) / len(flat))
@@ -207,7 +205,7 @@ class KernelResponses(nn.Module):
 
 
 class ResponseNorm(nn.Module):
-    r"""y_c = x_c / (kappa + alpha \sum_{j near c} x_j^2)^beta over ``size`` channels around c; images [n, c, h, w].
+    r"""y_c = x_c / (kappa + alpha \sum_{j near c} x_j^2)^(3/4) over ``size`` channels around c; images [n, c, h, w].
 
     MatConvNet's ``vl_nnnormalize``: alpha is not divided by ``size``, as it is in Caffe and in PyTorch's
     ``LocalResponseNorm`` (alpha there = size x alpha here). The sum is a 1 x 1 convolution with a band of ones:
@@ -217,9 +215,8 @@ class ResponseNorm(nn.Module):
     band: Tensor
     kappa: Tensor
 
-    def __init__(self, channels: int, size: int, kappa: float, alpha: float, beta: float) -> None:
+    def __init__(self, channels: int, size: int, kappa: float, alpha: float) -> None:
         super().__init__()
-        self.beta = beta
         channel = torch.arange(channels)
         near = (channel[:, None] - channel[None, :]).abs() <= (size - 1) // 2
         self.register_buffer("band", alpha * near.float()[:, :, None, None], persistent=False)
@@ -228,10 +225,8 @@ class ResponseNorm(nn.Module):
     def forward(self, images: Tensor) -> Tensor:
         """Normalised images, of the same shape."""
         energy = F.conv2d(images.square(), self.band, self.kappa)
-        if self.beta == 0.75:  # as everybody has it; two roots cost a third of a power
-            root = energy.rsqrt()
-            return images * root * root.sqrt()
-        return images * energy.pow(-self.beta)
+        root = energy.rsqrt()  # two roots cost a third of a power
+        return images * root * root.sqrt()
 
 
 class Residual(nn.Sequential):
@@ -278,7 +273,4 @@ def n_features(name: str, network: nn.Module, shape: tuple[int, ...]) -> int:
     """The number of features of an image of ``shape``; HashbenchError if ``network`` takes no such image."""
     refused = RuntimeError, ValueError, AssertionError
     with retold(lambda cause: f"{name} does not take images of shape {shape}: {cause[:120]}", *refused):
-        answer = shape_of_answer(network, shape)
-    if len(answer) != 1:
-        raise HashbenchError(f"{name} does not end in one vector an image: it gives {answer} before its last layer")
-    return answer[0]
+        return shape_of_answer(network, shape)[0]

@@ -9,32 +9,22 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from hashbench.foundation import paths
 from hashbench.foundation.errors import HashbenchError
+from hashbench.models._input import Input
+from hashbench.models._lazy import nn
 
 if TYPE_CHECKING:
-    from torch import Tensor, nn
+    from torch import Tensor
 
-    Backbone = tuple[nn.Module, int]
-else:  # a backbone and its number of features; a model's file does not import torch before it is built
-    Backbone = Any
+Backbone = tuple["nn.Module", int]  # and its number of features
 
 HashLayerInit = Literal["normal", "xavier", "truncated_normal"]
 HashNorm = Literal["none", "batch"]
 
 RANDOM_WEIGHTS = "none"  # the value of --weights for random weights
-
-
-@dataclass(frozen=True)
-class Input:
-    """The input of a pretrained network: RGB of ``size`` (height, width), channels first, (value - mean) / std."""
-
-    size: tuple[int, int]
-    value_max: float  # of values, ``mean`` and ``std``
-    mean: tuple[float, float, float]  # or the average image that the weights include
-    std: tuple[float, float, float] = (1.0, 1.0, 1.0)
 
 
 @dataclass(frozen=True)
@@ -90,10 +80,9 @@ class Model:
     stored: Literal["float32", "float16"] = "float32"  # the type in which its features are stored
     takes: str | None = None  # the features that it takes in place of images
 
-    def at(self, side: int, name: str) -> Model:
-        """The same network for images of ``side`` x ``side`` pixels; HashbenchError if it has not seen ImageNet."""
-        if self.pretrained is None:
-            raise HashbenchError(f"{name} takes images as they are stored: no size in pixels belongs to its name")
+    def at(self, side: int) -> Model:
+        """The same network of one that has seen ImageNet, for images of ``side`` x ``side`` pixels."""
+        assert self.pretrained is not None
         taken = replace(self.pretrained.input, size=(side, side))
         words = re.sub(r"\d+ pixels", f"{side} pixels", self.summary)
         return replace(self, summary=words, pretrained=replace(self.pretrained, input=taken))
@@ -124,8 +113,6 @@ def encoder(
     uniform in +- sqrt(6 / (features + outputs)). Its bias is 0. With ``norm`` "batch" it has no bias, because batch
     normalisation follows it, which subtracts the mean: in training that of the batch, in encoding the running mean.
     """
-    from torch import nn
-
     backbone, features = model.build(shape, width)
     hash_layer = nn.Linear(features, outputs, bias=norm == "none")
     std = hash_init or math.sqrt(2 / features)

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hashbench.foundation.errors import HashbenchError, one_line
 from hashbench.foundation.extras import how_to_install
 from hashbench.foundation.files import write_bytes
-from hashbench.models._model import Backbone, Input, Model, Pretrained, Weights
-
-if TYPE_CHECKING:
-    from torch import nn
+from hashbench.models._input import Input
+from hashbench.models._lazy import layers, nn
+from hashbench.models._model import Backbone, Model, Pretrained, Weights
 
 PREFIX = "timm_"  # of a name in settings and files, where ``timm:`` may be written
 
@@ -37,9 +36,8 @@ def model(stem: str) -> Model:
     summary = f"{name} of timm, up to its classifier; {height} pixels"
     if config.license:  # of the weights
         summary += f"; {config.license}"
-    fixed = (height, width) if config.fixed_input_size else None
     pretrained = Pretrained(Input((height, width), 1.0, tuple(config.mean), tuple(config.std)), weights)
-    return Model(summary, partial(_backbone, name, fixed), pretrained)
+    return Model(summary, partial(_backbone, name), pretrained)
 
 
 def _timm() -> Any:
@@ -50,15 +48,10 @@ def _timm() -> Any:
     return timm
 
 
-def _backbone(name: str, fixed: tuple[int, int] | None, shape: tuple[int, ...]) -> Backbone:
-    if len(shape) != 3 or shape[0] != 3:
-        raise HashbenchError(f"timm:{name} takes RGB images, not items of shape {shape}")
-    if fixed is not None and shape[1:] != fixed:
-        raise HashbenchError(f"timm:{name} takes images of {fixed[0]} x {fixed[1]} pixels, not {shape[1]} x {shape[2]}")
-    from hashbench.models._layers import n_features
-
+def _backbone(name: str, shape: tuple[int, ...]) -> Backbone:
     network: nn.Module = _timm().create_model(name, pretrained=False, num_classes=0)
-    return network, n_features(f"timm:{name}", network, shape)  # timm's own attributes do not say it for every network
+    # timm's own attributes do not say the number for every network
+    return network, layers.n_features(f"timm:{name}", network, shape)
 
 
 def _fetch(stem: str, config: Any, path: Path) -> None:

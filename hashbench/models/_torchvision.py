@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import re
-import warnings
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from hashbench.foundation.errors import HashbenchError
-from hashbench.models._model import Backbone, Input, Model, Pretrained, Weights
-
-if TYPE_CHECKING:
-    from torch import nn
+from hashbench.models._input import Input
+from hashbench.models._lazy import layers, nn
+from hashbench.models._model import Backbone, Model, Pretrained, Weights
 
 N_CLASSES = 1000
-AUXILIARY = ("aux1", "aux2", "AuxLogits")  # auxiliary classifiers, which are used in training on ImageNet only
-# the weights of DenseNets have old names of layers, which torch no longer allows: norm.1 for norm1
-DENSE_LAYER = re.compile(r"(denselayer\d+\.(?:norm|conv))\.(?=\d)")
+# networks with auxiliary classifiers, old names of layers in their weights, or weights for images of another size
+ODD = ("densenet", "googlenet", "inception", "vit_h")
 
 
 @cache
@@ -26,14 +22,15 @@ def names() -> list[str]:
         from torchvision import models
     except ImportError:
         return []
-    return sorted(models.list_models(module=models))
+    return sorted(name for name in models.list_models(module=models) if not name.startswith(ODD))
 
 
 def model(name: str) -> Model:
     """The model called ``name``, with ``IMAGENET1K_V1`` weights, which papers use, or torchvision's default."""
-    if name not in names():
-        raise HashbenchError(f"torchvision has no classifier {name!r}")
-    weights = _weights(name)
+    from torchvision import models
+
+    choices = models.get_model_weights(name)
+    weights: Any = choices.__members__.get("IMAGENET1K_V1", choices.DEFAULT)
     preset = weights.transforms()
     side = preset.crop_size[0]
     file = weights.url.rsplit("/", 1)[1]  # its name ends with the beginning of its checksum
@@ -41,55 +38,27 @@ def model(name: str) -> Model:
     checksum = match and match[1]
     pretrained = Pretrained(
         Input((side, side), 1.0, tuple(preset.mean), tuple(preset.std)),
-        Weights(file, weights.url, sha256=checksum, rename=partial(DENSE_LAYER.sub, r"\1")),
+        Weights(file, weights.url, sha256=checksum),
     )
     return Model(f"{name} of torchvision, up to its last layer; {side} pixels", partial(backbone, name), pretrained)
 
 
 def backbone(name: str, shape: tuple[int, ...]) -> Backbone:
     """The network without its last layer, for RGB images, and the number of its features."""
-    if len(shape) != 3 or shape[0] != 3:
-        raise HashbenchError(f"{name} takes RGB images, not items of shape {shape}")
-    from hashbench.models._layers import n_features
-
-    headless = _headless(name)
-    return headless, n_features(name, headless, shape)
-
-
-def _weights(name: str) -> Any:
     from torchvision import models
 
-    choices = models.get_model_weights(name)
-    return choices.__members__.get("IMAGENET1K_V1", choices.DEFAULT)
-
-
-def _headless(name: str) -> nn.Module:
-    from torch import nn
-    from torchvision import models
-
-    build = partial(models.get_model, name, weights=None)
-    if name.startswith("vit_"):  # a vision transformer is built for the image size of its weights
-        build = partial(build, image_size=_weights(name).transforms().crop_size[0])
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FutureWarning)  # on how GoogLeNet and Inception draw their first weights
-        network: nn.Module = build()
-    for auxiliary in AUXILIARY:
-        if hasattr(network, auxiliary):
-            setattr(network, auxiliary, None)
-            network.aux_logits = False  # type: ignore[assignment]
-            network.transform_input = True  # type: ignore[assignment]  # as torchvision does with their weights
-    path = _last_layer(name, network)
+    network: nn.Module = models.get_model(name, weights=None)
+    path = _last_layer(network)
     parent, _, attribute = path.rpartition(".")
     setattr(network.get_submodule(parent), attribute, nn.Identity())
-    return network
+    return network, layers.n_features(name, network, shape)
 
 
-def _last_layer(name: str, network: nn.Module) -> str:
+def _last_layer(network: nn.Module) -> str:
     """The path of the classification layer: linear, or (SqueezeNet) a convolution."""
-    from torch import nn
-
-    for path, layer in reversed(list(network.named_modules())):
-        is_linear = isinstance(layer, nn.Linear) and layer.out_features == N_CLASSES
-        if is_linear or (isinstance(layer, nn.Conv2d) and layer.out_channels == N_CLASSES):
-            return path
-    raise HashbenchError(f"{name}: no last layer of {N_CLASSES} classes is found")
+    modules = reversed(list(network.named_modules()))
+    return next(
+        path
+        for path, layer in modules
+        if N_CLASSES in (vars(layer).get("out_features"), vars(layer).get("out_channels"))
+    )

@@ -2,7 +2,8 @@
 
 from functools import partial
 
-from hashbench.models._model import Input, Model, Pretrained, Weights
+from hashbench.models._input import Input
+from hashbench.models._model import Model, Pretrained, Weights
 from hashbench.models._torchvision import backbone
 
 MODEL = Model(

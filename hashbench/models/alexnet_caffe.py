@@ -9,10 +9,10 @@ from hashbench.models._matconvnet import Conv, Full, Layer, Norm, Pool, model_of
 SIZE = (227, 227)
 LAYERS: tuple[Layer, ...] = (
     Conv("conv1", 96, 11, stride=4),
-    Norm("norm1", 5, 1.0, 2e-5, 0.75),
+    Norm("norm1", 5, 1.0, 2e-5),
     Pool("pool1"),
     Conv("conv2", 256, 5, pad=2, groups=2),
-    Norm("norm2", 5, 1.0, 2e-5, 0.75),
+    Norm("norm2", 5, 1.0, 2e-5),
     Pool("pool2"),
     Conv("conv3", 384, 3, pad=1),
     Conv("conv4", 384, 3, pad=1, groups=2),

@@ -8,13 +8,10 @@ from __future__ import annotations
 
 import re
 from collections import OrderedDict
-from typing import TYPE_CHECKING
 
-from hashbench.foundation.errors import HashbenchError
-from hashbench.models._model import Backbone, Input, Model, Pretrained, Weights
-
-if TYPE_CHECKING:
-    from torch import nn
+from hashbench.models._input import Input
+from hashbench.models._lazy import layers, nn
+from hashbench.models._model import Backbone, Model, Pretrained, Weights
 
 # channels
 STEM = 32
@@ -29,7 +26,6 @@ STAGES: tuple[tuple[int, ...], ...] = (
     (4, 5, 2, 6, 192),
     (1, 3, 1, 6, 320),
 )
-SMALLEST = 32  # pixels: the side is halved five times
 # from a name in the file to ours
 BLOCK = re.compile(r"_blocks\.(\d+)\.(_\w+)")
 OUTSIDE = re.compile(r"(_\w+)")
@@ -38,17 +34,11 @@ IN_BLOCK |= {"_project_conv": "project.0", "_bn2": "project.1"}
 OTHERS = {"_conv_stem": "stem.1", "_bn0": "stem.2", "_conv_head": "head.0", "_bn1": "head.1"}
 
 
-def efficientnet_lite0(shape: tuple[int, ...]) -> Backbone:
+def efficientnet_lite0(_: tuple[int, ...]) -> Backbone:
     """The network from images [n, 3, height, width] to features [n, 1280], and 1,280."""
-    from torch import nn
-
-    from hashbench.models._layers import Residual, SamePadding
-
-    if len(shape) != 3 or shape[0] != 3 or min(shape[1:]) < SMALLEST:
-        wanted = f"RGB images of {SMALLEST} x {SMALLEST} pixels or more"
-        raise HashbenchError(f"efficientnet_lite0 takes {wanted}, not items of shape {shape}")
-    layers: OrderedDict[str, nn.Module] = OrderedDict()
-    layers["stem"] = nn.Sequential(SamePadding(3, 2), nn.Conv2d(3, STEM, 3, 2, bias=False), _norm(STEM), nn.ReLU6())
+    stages: OrderedDict[str, nn.Module] = OrderedDict()
+    convolution = nn.Conv2d(3, STEM, 3, 2, bias=False)
+    stages["stem"] = nn.Sequential(layers.SamePadding(3, 2), convolution, _norm(STEM), nn.ReLU6())
     before = STEM
     for blocks, kernel, first_stride, expansion, after in STAGES:
         for block in range(blocks):
@@ -57,7 +47,7 @@ def efficientnet_lite0(shape: tuple[int, ...]) -> Backbone:
             parts: OrderedDict[str, nn.Module] = OrderedDict()
             if expansion != 1:
                 parts["expand"] = nn.Sequential(nn.Conv2d(before, inner, 1, bias=False), _norm(inner), nn.ReLU6())
-            padding: nn.Module = SamePadding(kernel, stride)
+            padding: nn.Module = layers.SamePadding(kernel, stride)
             n_zeros = 0
             if stride == 1:  # both ends are padded alike: the padding of the convolution saves copies of the images
                 padding = nn.Identity()
@@ -66,17 +56,15 @@ def efficientnet_lite0(shape: tuple[int, ...]) -> Backbone:
             parts["depthwise"] = nn.Sequential(padding, depthwise, _norm(inner), nn.ReLU6())
             parts["project"] = nn.Sequential(nn.Conv2d(inner, after, 1, bias=False), _norm(after))
             is_residual = stride == 1 and before == after
-            layers[f"block{len(layers) - 1}"] = Residual(parts) if is_residual else nn.Sequential(parts)
+            stages[f"block{len(stages) - 1}"] = layers.Residual(parts) if is_residual else nn.Sequential(parts)
             before = after
-    layers["head"] = nn.Sequential(nn.Conv2d(before, HEAD, 1, bias=False), _norm(HEAD), nn.ReLU6())
-    layers["pool"] = nn.Sequential(nn.AdaptiveAvgPool2d(1), nn.Flatten())
-    return nn.Sequential(layers), HEAD
+    stages["head"] = nn.Sequential(nn.Conv2d(before, HEAD, 1, bias=False), _norm(HEAD), nn.ReLU6())
+    stages["pool"] = nn.Sequential(nn.AdaptiveAvgPool2d(1), nn.Flatten())
+    return nn.Sequential(stages), HEAD
 
 
 def _norm(channels: int) -> nn.Module:
     """Batch normalisation with TensorFlow's constants."""
-    from torch import nn
-
     return nn.BatchNorm2d(channels, eps=1e-3, momentum=0.01)
 
 

@@ -2,6 +2,7 @@
 
 import math
 
+from hashbench.models._lazy import layers
 from hashbench.models._model import Backbone, Model
 
 ANCHORS = 300  # as in the released code of KSH
@@ -9,10 +10,8 @@ ANCHORS = 300  # as in the released code of KSH
 
 def _backbone(shape: tuple[int, ...], width: float = 1.0) -> Backbone:
     """The layer of responses and its number of anchors, ``width`` times ANCHORS."""
-    from hashbench.models._layers import KernelResponses
-
     n_anchors = max(1, round(width * ANCHORS))
-    return KernelResponses(math.prod(shape), n_anchors), n_anchors
+    return layers.KernelResponses(math.prod(shape), n_anchors), n_anchors
 
 
 MODEL = Model(f"RBF kernel, {ANCHORS} anchors: kernel hash functions", _backbone, scaled=_backbone)

@@ -2,12 +2,11 @@
 
 import math
 
+from hashbench.models._lazy import nn
 from hashbench.models._model import Backbone, Model
 
 
 def _backbone(shape: tuple[int, ...]) -> Backbone:
-    from torch import nn
-
     return nn.Flatten(), math.prod(shape)
 
 

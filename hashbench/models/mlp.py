@@ -2,14 +2,13 @@
 
 import math
 
+from hashbench.models._lazy import nn
 from hashbench.models._model import Backbone, Model
 
 HIDDEN = 256
 
 
 def _backbone(shape: tuple[int, ...]) -> Backbone:
-    from torch import nn
-
     return nn.Sequential(nn.Flatten(), nn.Linear(math.prod(shape), HIDDEN), nn.ReLU()), HIDDEN
 
 

@@ -1,6 +1,7 @@
 """Network in Network (Lin, Chen, Yan 2014), in the form of the sparse-hash paper (Jeong and Song 2018)."""
 
 from hashbench.foundation.errors import HashbenchError
+from hashbench.models._lazy import nn
 from hashbench.models._model import Backbone, Model
 
 SLOPE = 1 / 5.5  # of the leaky ReLUs
@@ -14,8 +15,6 @@ def nin(shape: tuple[int, ...], width: float = 1.0) -> Backbone:
     Poolings treat the border as TensorFlow's SAME padding: the last window may be smaller. Weights are drawn from
     N(0, 2 / fan in), biases are 0. The features are ReLU(mean over the pixels of the last convolution).
     """
-    from torch import nn
-
     if len(shape) != 3 or any(side % 4 or not side for side in shape[1:]):  # of an odd side SAME takes other windows
         raise HashbenchError(f"nin takes images whose sides are multiples of 4 pixels, not items of shape {shape}")
     layers: list[nn.Module] = []

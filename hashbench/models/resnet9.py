@@ -1,8 +1,7 @@
 """A residual network of nine layers for small images, which is quick to pretrain (``benchmarks/backbone.py``)."""
 
-from typing import Any
-
 from hashbench.foundation.errors import HashbenchError
+from hashbench.models._lazy import layers, nn
 from hashbench.models._model import Backbone, Model
 
 CHANNELS = 64  # of the first layer at width 1
@@ -15,29 +14,23 @@ def resnet9(shape: tuple[int, ...], width: float = 1.0) -> Backbone:
     3 x 3 convolutions with c, 2 c, 4 c and 8 c channels at 32, 16, 8 and 4 pixels of a side of 32. Two residual blocks
     follow the second and the last of them. The features are the largest activations of each channel.
     """
-    from torch import nn
-
-    from hashbench.models._layers import Residual
-
     if len(shape) != 3 or min(shape[1:]) < SMALLEST:
         raise HashbenchError(f"resnet9 takes images of {SMALLEST} x {SMALLEST} pixels or more, not items of {shape}")
     c = max(1, round(width * CHANNELS))
-    layers = [
+    parts = [
         _convolution(shape[0], c),
         nn.Sequential(_convolution(c, 2 * c), nn.MaxPool2d(2)),
-        Residual(_convolution(2 * c, 2 * c), _convolution(2 * c, 2 * c)),
+        layers.Residual(_convolution(2 * c, 2 * c), _convolution(2 * c, 2 * c)),
         nn.Sequential(_convolution(2 * c, 4 * c), nn.MaxPool2d(2)),
         nn.Sequential(_convolution(4 * c, 8 * c), nn.MaxPool2d(2)),
-        Residual(_convolution(8 * c, 8 * c), _convolution(8 * c, 8 * c)),
+        layers.Residual(_convolution(8 * c, 8 * c), _convolution(8 * c, 8 * c)),
         nn.Sequential(nn.AdaptiveMaxPool2d(1), nn.Flatten()),
     ]
-    return nn.Sequential(*layers), 8 * c
+    return nn.Sequential(*parts), 8 * c
 
 
-def _convolution(before: int, after: int) -> Any:
+def _convolution(before: int, after: int) -> "nn.Module":
     """A 3 x 3 convolution, batch normalisation and ReLU."""
-    from torch import nn
-
     convolution = nn.Conv2d(before, after, 3, padding=1, bias=False)
     return nn.Sequential(convolution, nn.BatchNorm2d(after), nn.ReLU(inplace=True))
 

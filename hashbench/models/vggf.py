@@ -15,10 +15,10 @@ def layers(widths: tuple[int, ...] = WIDTHS) -> tuple[Layer, ...]:
     one, two, three, four, five, six, seven = widths
     return (
         Conv("conv1", one, 11, stride=4),
-        Norm("norm1", 5, 2.0, 1e-4, 0.75),
+        Norm("norm1", 5, 2.0, 1e-4),
         Pool("pool1"),
         Conv("conv2", two, 5, pad=2),
-        Norm("norm2", 5, 2.0, 1e-4, 0.75),
+        Norm("norm2", 5, 2.0, 1e-4),
         Pool("pool2"),
         Conv("conv3", three, 3, pad=1),
         Conv("conv4", four, 3, pad=1),

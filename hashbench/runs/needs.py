@@ -144,9 +144,9 @@ def _official(_: str, model: str) -> list[Need]:
     what = f"the weights of {model}"
     is_here = weights.path.is_file()
     if is_here:
-        from hashbench.models import identify  # which imports PyTorch
+        from hashbench.models import weights as weight_files
 
-        is_here = identify(model, weights, weights.path).official
+        is_here = weight_files.identify(model, weights, weights.path).official
         if not is_here:
             what += f" ({weights.path} has another checksum than the official file)"
     checksums = {"md5": weights.md5, "sha256": weights.sha256}

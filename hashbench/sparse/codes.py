@@ -3,10 +3,8 @@
 Files (.npz, .npy, .h5 or .mat) have ``activations`` float[n, d], or ``buckets`` int[n, k] and their number ``d``.
 """
 
-import hashlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,15 +33,13 @@ class SparseCodes:
 
     def __post_init__(self) -> None:
         buckets = self.buckets
-        size = f"{self.d} buckets"
-        if not 1 <= self.d <= MAX_D:
-            raise HashbenchError(f"sparse codes of {size}: 1 to {MAX_D} are possible")
-        if buckets.ndim != 2 or not 1 <= buckets.shape[1] <= self.d:
-            raise HashbenchError(f"sparse codes of shape {buckets.shape}: [n, k] with k from 1 to {self.d}, of {size}")
-        if buckets.dtype.kind not in "ui" or (buckets.size and not (buckets.min() >= 0 and buckets.max() < self.d)):
-            raise HashbenchError(f"sparse codes: whole numbers from 0 to {self.d - 1} are expected, of {size}")
-        if not (buckets[:, 1:] > buckets[:, :-1]).all():
-            raise HashbenchError("sparse codes: the buckets of an item must ascend, none twice")
+        size = f"sparse codes of {self.d} buckets"
+        if buckets.ndim != 2 or not 1 <= buckets.shape[1] <= self.d <= MAX_D:
+            shape = buckets.shape
+            raise HashbenchError(f"{size}, of shape {shape}: [n, k] with k from 1 to d, d to {MAX_D}, is expected")
+        is_within = buckets.dtype.kind in "ui" and not ((buckets < 0) | (buckets >= self.d)).any()
+        if not is_within or not (buckets[:, 1:] > buckets[:, :-1]).all():
+            raise HashbenchError(f"{size}: of an item whole numbers from 0 to {self.d - 1} are expected, ascending")
         object.__setattr__(self, "buckets", np.ascontiguousarray(buckets, np.int32))
 
     @property
@@ -59,12 +55,6 @@ class SparseCodes:
     def __len__(self) -> int:
         return len(self.buckets)
 
-    def sha256(self) -> str:
-        """The checksum of the codes and d. An index stores it, to check that it belongs to the codes."""
-        digest = hashlib.sha256(f"{self.d} {len(self)} {self.k} ".encode())
-        digest.update(np.ascontiguousarray(self.buckets, "<i4").data)
-        return digest.hexdigest()
-
 
 def top_k(activations: NDArray[np.floating], k: int) -> SparseCodes:
     """The codes of ``activations`` [n, d]: the k largest of each row are set [eq. 1], the first of equal values."""
@@ -74,7 +64,11 @@ def top_k(activations: NDArray[np.floating], k: int) -> SparseCodes:
     n, d = activations.shape
     buckets = np.empty((n, k), np.int32)
     for rows in slices(n, max(1, BLOCK_VALUES // d)):
-        buckets[rows] = _largest(_finite(activations[rows]), k)
+        block = _finite(activations[rows])
+        if k == 1:
+            buckets[rows, 0] = block.argmax(axis=1)
+        else:
+            buckets[rows] = np.sort(preference(block)[:, :k], axis=1)
     return SparseCodes(buckets, d)
 
 
@@ -91,39 +85,21 @@ def _finite(activations: NDArray[np.floating]) -> NDArray[np.floating]:
     return activations.astype(np.float64)
 
 
-def _largest(block: NDArray[np.floating], k: int) -> NDArray[np.intp]:
-    n, d = block.shape
-    if k == 1:
-        return block.argmax(axis=1)[:, None]
-    least = np.partition(block, d - k, axis=1)[:, d - k, None]
-    above = block > least
-    level = block == least
-    missing = k - above.sum(axis=1, keepdims=True)
-    return np.nonzero(above | (level & (level.cumsum(axis=1) <= missing)))[1].reshape(n, k)
-
-
 def read_codes(path: Path, k: int | None) -> SparseCodes:
-    """The codes in ``path``: its buckets (``k`` of them if it is given), or the ``k`` largest of its activations."""
+    """The codes in ``path``: its buckets, or the ``k`` largest of its activations."""
     arrays = arrays_in(path)
-    if BUCKETS not in arrays:
-        activations = _stored_matrix(path, arrays, ACTIVATIONS)
-        if k is None:
-            raise HashbenchError(f"{path}: activations: say with --k how many of the largest are set")
-        values: NDArray[Any] = activations.whole()
-        with retold(lambda fault: f"{path}: {fault}", HashbenchError):
-            return top_k(values, k)
-    if D not in arrays:
-        raise HashbenchError(f"{path}: {BUCKETS} without {D}: the number of buckets is expected beside them")
-    buckets = _stored_matrix(path, arrays, BUCKETS)
-    d = arrays[D]().integer()
-    if k not in (None, buckets.shape[1]):
-        raise HashbenchError(f"{path}: {buckets.shape[1]} buckets an item; k = {k} is expected")
-    values = buckets.whole()
-    with np.errstate(invalid="ignore"):
-        whole = values.astype(np.int64)  # MATLAB writes doubles; SparseCodes refuses numbers that are not whole
-    if np.array_equal(whole, values):
-        values = whole
-    return SparseCodes(np.sort(values, axis=1), d)
+    if BUCKETS in arrays and D in arrays:
+        values = _stored_matrix(path, arrays, BUCKETS).whole()
+        with np.errstate(invalid="ignore"):
+            whole = values.astype(np.int64)  # MATLAB writes doubles; SparseCodes refuses numbers that are not whole
+        if np.array_equal(whole, values):
+            values = whole
+        return SparseCodes(np.sort(values, axis=1), arrays[D]().integer())
+    activations = _stored_matrix(path, arrays, ACTIVATIONS)
+    if k is None:
+        raise HashbenchError(f"{path}: activations: say with --k how many of the largest are set")
+    with retold(lambda fault: f"{path}: {fault}", HashbenchError):
+        return top_k(activations.whole(), k)
 
 
 def read_matrix(path: Path, name: str) -> NDArray[np.floating]:

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from hashbench.codes import MAX_BITS, Codes
 from hashbench.foundation.errors import HashbenchError
 from hashbench.histogram.retrieval import CUTOFFS, Reranked, Retrieval
-from hashbench.relevance.labels import Labels, from_labels
+from hashbench.relevance.labels import Labels
 from hashbench.sparse.codes import SparseCodes
 from hashbench.sparse.index import build
 from hashbench.sparse.search import SearchResult, query
@@ -26,26 +26,19 @@ def evaluate(
     workers: int | None = None,
     progress: bool = False,
 ) -> Retrieval:
-    """The searches for the nearest 1, 4 and 16 items, or all of fewer; items that share a label are relevant."""
+    """The searches for the nearest 1, 4 and 16 items, or all of fewer; items that share a label are relevant.
+
+    Codes, embeddings and labels have a row for each item, and activations, embeddings and labels of the queries one for
+    each query.
+    """
     n = len(embeddings)
     n_queries = len(query_embeddings)
-    if itself and n != n_queries:
-        raise HashbenchError(f"{n_queries} queries, {n} items: items that search each other are as many")
-    if (n_items := n - itself) < 1:
-        addition = " besides the query itself" if itself else ""
-        raise HashbenchError(f"{n} items: nothing is there to be found{addition}")
-    shape = from_labels(query_labels, labels).shape
-    if shape != (n_queries, n):
-        labelled = f"labels of {shape[0]} queries and {shape[1]} items"
-        raise HashbenchError(f"{labelled}, embeddings of {n_queries} and {n}: rows must match")
+    n_items = n - itself
     buckets = codes
     activations = query_activations
-    if buckets is None:
+    if buckets is None or activations is None:
         buckets = SparseCodes(np.zeros((n, 1), np.int32), d=1)  # all items in one
         activations = np.zeros((n_queries, 1))
-    if activations is None or activations.shape != (n_queries, buckets.d):
-        shape_text = "none" if activations is None else f"of shape {activations.shape}"
-        raise HashbenchError(f"query activations {shape_text}: [{n_queries}, {buckets.d}] is expected")
     index = build(buckets, embeddings)
     exclude = np.arange(n_queries) if itself else np.full(n_queries, -1)
 

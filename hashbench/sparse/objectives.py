@@ -37,22 +37,16 @@ class _InRounds(RowObjective):
     def rounds_of(self, rows: Tensor) -> int:
         """The number of classes in a batch; only the first batch is looked at: that makes a GPU wait."""
         if self.n_classes == 0:
-            self.n_classes = self.classes_in(rows)
+            classes = self.labels[rows].cpu().numpy()
+            n_classes = len(np.unique(classes))
+            n_rounds, rest = divmod(len(classes), n_classes)
+            is_in_rounds = rest == 0 and (classes.reshape(n_rounds, -1) == classes[:n_classes]).all()
+            if n_classes < 2 or n_rounds < 2 or not is_in_rounds or (self.base == "npairs" and n_rounds > 2):
+                fault = f"a batch of {len(classes)} examples of {n_classes} classes"
+                needed = "rounds of two classes or more are expected, two rounds of pairs and two or more of triplets"
+                raise HashbenchError(f"{self.base}: {fault}: {needed}: see classes_per_batch")
+            self.n_classes = n_classes
         return self.n_classes
-
-    def classes_in(self, rows: Tensor) -> int:
-        """The number of classes in the batch ``rows`` [M], two or more, in two or more rounds (npairs: two)."""
-        classes = self.labels[rows].cpu().numpy()
-        n_classes = len(np.unique(classes))
-        if n_classes < 2:
-            raise HashbenchError(f"{self.base}: classes in the batch: {n_classes}; a negative needs two or more")
-        if len(classes) == n_classes:
-            raise HashbenchError(f"{self.base}: one example a class in the batch; a positive needs two or more")
-        if len(classes) % n_classes or (classes.reshape(-1, n_classes) != classes[:n_classes]).any():
-            raise HashbenchError(f"{self.base}: the batch is not in rounds, each of the same classes in the same order")
-        if self.base == "npairs" and len(classes) != 2 * n_classes:
-            raise HashbenchError(f"npairs: {len(classes) // n_classes} examples a class in the batch; a pair has two")
-        return n_classes
 
 
 class MetricObjective(_InRounds):

@@ -2,7 +2,6 @@
 
 import hashlib
 import io
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -11,13 +10,11 @@ from typing import Any
 import torch
 
 from hashbench.foundation import provenance
-from hashbench.foundation.errors import HashbenchError, one_line, printable
+from hashbench.foundation.errors import HashbenchError, printable, retold
 from hashbench.foundation.files import atomic
 from hashbench.foundation.progress import note
 
-# the last checkpoint, and the one before it
 FILE = "checkpoint.pt"
-BEFORE = "checkpoint-before.pt"
 _DIGEST = 32  # the file starts with 32 bytes of SHA-256: torch's archive does not detect a flipped bit in a tensor
 
 MadeBy = Mapping[str, str]
@@ -38,45 +35,33 @@ def made_by(device: torch.device, precision: str) -> dict[str, str]:
 
 
 def save(folder: Path, config: str, epochs_done: int, state: dict[str, Any], made_by: MadeBy = UNKNOWN) -> None:
-    """Writes a checkpoint; ``config`` is the digest of the run's configuration. The previous one is kept as BEFORE."""
+    """Writes a checkpoint in place of the one before; ``config`` is the digest of the run's configuration."""
     buffer = io.BytesIO()
     torch.save({"config": config, "epochs_done": epochs_done, "state": state, "made_by": dict(made_by)}, buffer)
     content = buffer.getbuffer()
-    with atomic(folder / FILE) as temporary:
-        with temporary.open("wb") as file:
-            file.write(hashlib.sha256(content).digest())
-            file.write(content)
-        if (folder / FILE).exists():
-            (folder / FILE).replace(folder / BEFORE)
+    with atomic(folder / FILE) as temporary, temporary.open("wb") as file:
+        file.write(hashlib.sha256(content).digest())
+        file.write(content)
 
 
 def load(folder: Path, config: str, here: MadeBy = UNKNOWN) -> tuple[int, dict[str, Any]] | None:
-    """The number of finished epochs and the state of the last checkpoint that is whole; None without any.
+    """The number of finished epochs and the state of the checkpoint; None without one.
 
     A note says where ``made_by`` of the training so far is another than ``here``: then its bits may be others.
     """
-    paths = [path for path in (folder / FILE, folder / BEFORE) if path.exists()]
-    files = "it" if len(paths) == 1 else f"{FILE} and {BEFORE}"
-    remedy = f"remove {files} to start over"
-    for path in paths:
-        try:
-            content = read(path)
-            of_config = content["config"]
-            epochs_done = int(content["epochs_done"])
-            state = content["state"]
-            differences = _differences(content.get("made_by", {}), here)
-        except Exception as error:
-            reason = f"{path}: a damaged checkpoint ({type(error).__name__}: {printable(one_line(error), 100)})"
-            if path == paths[-1]:
-                raise HashbenchError(f"{reason}: {remedy}") from None
-            print(f"warning: {reason}: going on from the one before", file=sys.stderr)  # noqa: T201
-            continue
-        if of_config != config:
+    path = folder / FILE
+    if not path.exists():
+        return None
+    remedy = "remove it to start over"
+    with retold(lambda cause: f"{path}: a damaged checkpoint ({printable(cause, 100)}): {remedy}"):
+        content = read(path)
+        epochs_done = int(content["epochs_done"])
+        differences = _differences(content.get("made_by", {}), here)
+        if content["config"] != config:
             raise HashbenchError(f"{path}: a checkpoint of another configuration{differences}: {remedy}")
         if differences:
             note(f"note: {folder.name} goes on after epoch {epochs_done}, but perhaps not to the bit{differences}")
-        return epochs_done, state
-    return None
+        return epochs_done, content["state"]
 
 
 def _differences(there: MadeBy, here: MadeBy) -> str:
@@ -96,9 +81,9 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def last_whole(folder: Path) -> Path | None:
-    """The file of the last checkpoint that is whole; None without any."""
-    paths = (folder / FILE, folder / BEFORE)
-    return next((path for path in paths if path.exists() and _is_whole(path.read_bytes())), None)
+    """The file of the checkpoint if it is whole; else None."""
+    path = folder / FILE
+    return path if path.exists() and _is_whole(path.read_bytes()) else None
 
 
 def _is_whole(content: bytes) -> bool:
@@ -106,6 +91,5 @@ def _is_whole(content: bytes) -> bool:
 
 
 def remove(folder: Path) -> None:
-    """Removes the checkpoints of a finished run."""
-    for name in (FILE, BEFORE):
-        (folder / name).unlink(missing_ok=True)
+    """Removes the checkpoint of a finished run."""
+    (folder / FILE).unlink(missing_ok=True)

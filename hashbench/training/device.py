@@ -1,15 +1,12 @@
 """The device that trains, and how many threads of the CPU PyTorch uses there."""
 
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from functools import cache
 
 import torch
 from torch import nn
 
 from hashbench.foundation.errors import retold
-from hashbench.foundation.progress import note
 
 SMALL = 1 << 24  # multiply-adds of a forward step: less than a millisecond of one core (benchmarks/threads.py)
 
@@ -17,9 +14,12 @@ SMALL = 1 << 24  # multiply-adds of a forward step: less than a millisecond of o
 def pick_device(name: str) -> torch.device:
     """The device called ``name``; ``auto`` is the GPU if there is one, else the CPU."""
     if name == "auto":
-        return torch.device("cuda" if _has_gpu() else "cpu")
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     here = f"device {name!r} is not here"
-    with retold(lambda cause: f"{here}: {_sentence(cause)}: auto, cpu or cuda[:N]", RuntimeError, AssertionError):
+    # the first sentence is the cause
+    with retold(
+        lambda cause: f"{here}: {cause.partition('. ')[0]}: auto, cpu or cuda[:N]", RuntimeError, AssertionError
+    ):
         device = torch.device(name)
         torch.empty(0, device=device)
     return device
@@ -29,22 +29,6 @@ def require_device(name: str) -> None:
     """Raises HashbenchError where the device called ``name`` is not here; a GPU that is here is not used yet."""
     if name.startswith("cuda") and (torch.device(name).index or 0) >= torch.cuda.device_count():
         pick_device(name)
-
-
-@cache  # so that its note is printed once
-def _has_gpu() -> bool:
-    """Whether torch can use a GPU; a note says why not if there is one, and its driver is missing or too old."""
-    with warnings.catch_warnings(record=True) as warned:
-        warnings.simplefilter("always")
-        has_gpu = torch.cuda.is_available()
-    for warning in warned:
-        note(f"note: the CPU is used: {_sentence(str(warning.message))}")
-    return has_gpu
-
-
-def _sentence(text: str) -> str:
-    """The first sentence of a text, on one line, without its full stop."""
-    return " ".join(text.split()).partition(". ")[0].removesuffix(".")
 
 
 def smaller_that_fits(n: int, peak_bytes: Callable[[int], int | None]) -> tuple[int, int]:

@@ -9,7 +9,7 @@ the first). The optimiser is not recorded: it has one kernel for each group of w
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -24,29 +24,7 @@ LEAST_STEPS = 100  # of a run: recording takes as long as tens of steps
 TOLERANCE = 0.05
 
 
-class Recorder(Protocol):
-    """What records kernels: ``CudaRecorder``, or a test's that needs no GPU."""
-
-    def warm_up(self, work: Callable[[], None]) -> None:
-        """Executes ``work`` where it can be recorded afterwards."""
-
-    def waits(self, work: Callable[[], None]) -> bool:
-        """Executes ``work``; whether it makes the GPU wait for the CPU or the CPU for the GPU."""
-
-    def record(self, work: Callable[[], None]) -> Callable[[], None]:
-        """The replay of all that ``work`` launches; nothing is computed before it is called."""
-
-    def random_state(self) -> Tensor:
-        """The state of the random numbers of the device."""
-
-    def set_random_state(self, state: Tensor) -> None:
-        """Sets the state of the random numbers of the device."""
-
-    def give_up(self, state: Tensor) -> None:
-        """Sets the state after a recording that failed, which may still hold the generator."""
-
-
-class CudaRecorder:
+class Recorder:
     """Records what is launched on a GPU as CUDA graphs, which share their memory: they are replayed in one order."""
 
     def __init__(self, device: torch.device) -> None:
@@ -104,7 +82,7 @@ class CudaRecorder:
 
 def recorder_for(device: torch.device) -> Recorder | None:
     """What records steps on a device; None on a CPU, where nothing is gained."""
-    return CudaRecorder(device) if device.type == "cuda" else None
+    return Recorder(device) if device.type == "cuda" else None
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from torch import Tensor, nn
 
-from hashbench.models import KernelResponses
+from hashbench.models import layers
 from hashbench.steps import (
     Step,
     Steps,
@@ -84,7 +84,7 @@ def _batch_norm(layer: nn.BatchNorm1d) -> list[Step]:
     return [*normalised, _by(multiply, layer.weight), _by(add, layer.bias)]
 
 
-def _kernel_responses(layer: KernelResponses) -> list[Step]:
+def _kernel_responses(layer: layers.KernelResponses) -> list[Step]:
     distances = Step(squared_distances, {"others": layer.anchors.detach().cpu().numpy()})
     responses = [distances, _by(divide, -2 * layer.bandwidth), Step(exponential, {})]
     return [Step(flatten, {}), *responses, _by(subtract, layer.mean)]
@@ -99,7 +99,7 @@ _STEPS_OF: dict[type[nn.Module], Callable[[Any], list[Step]]] = {
     ChannelUnitNormalisation: _channel_unit_normalisation,
     MeanSubtraction: _mean_subtraction,
     UnitNormalisation: _unit_normalisation,
-    KernelResponses: _kernel_responses,
+    layers.KernelResponses: _kernel_responses,
     nn.Flatten: _flatten,
     nn.Linear: _linear,
     nn.BatchNorm1d: _batch_norm,

@@ -100,10 +100,10 @@ class TrainingSettings(CodeSettings):
     def _settings_agree(self) -> Self:
         if self.tanh_schedule == "doubling" and (self.tanh_rate < 1 or self.tanh_rate % 1):
             raise ValueError("tanh_schedule 'doubling' needs a tanh_rate of whole epochs, 1 or more")
-        if self.nesterov and self.momentum == 0:
-            raise ValueError("nesterov needs a momentum above 0")
-        if self.optimiser == "adam" and (self.momentum > 0 or self.momentum_form == "lr_inside"):
-            raise ValueError("optimiser 'adam' has moments of its own: momentum = 0, momentum_form = 'lr_outside'")
+        is_caffe = self.momentum_form == "lr_inside"
+        if (self.nesterov and self.momentum == 0) or (self.optimiser == "adam" and (self.momentum > 0 or is_caffe)):
+            fitting = "nesterov needs a momentum above 0, and optimiser 'adam' has moments of its own: momentum = 0"
+            raise ValueError(f"{fitting}, momentum_form = 'lr_outside'")
         return self
 
     @model_validator(mode="after")
@@ -124,12 +124,10 @@ class TrainingSettings(CodeSettings):
         classes = self.classes_per_batch
         if classes == 0 and self.augment_per == "round":
             raise ValueError("augment_per 'round' needs classes_per_batch: without it a batch has no rounds")
-        if classes == 1:
-            raise ValueError("classes_per_batch is 2 or more: in one class there is nothing to tell apart")
-        if classes and (self.batch_size % classes or self.batch_size == classes):
-            raise ValueError(f"batch_size {self.batch_size} is no two or more examples for each of {classes} classes")
-        if classes and self.steps_per_epoch == 0:
-            raise ValueError("classes_per_batch needs steps_per_epoch: batches drawn by class are no pass over all")
+        rounds, rest = divmod(self.batch_size, classes or 1)
+        if classes and (classes == 1 or rounds < 2 or rest or self.steps_per_epoch == 0):
+            batch = f"batch_size {self.batch_size} is no two or more examples for each of {classes} classes"
+            raise ValueError(f"{batch}, two or more, in steps_per_epoch: these three belong together")
         return self
 
 

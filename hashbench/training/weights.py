@@ -14,16 +14,8 @@ from hashbench.foundation import paths
 from hashbench.foundation.config import Setting, json_object
 from hashbench.foundation.errors import HashbenchError, retold
 from hashbench.foundation.files import file_sha256, write_bytes
-from hashbench.models import (
-    MODELS,
-    RANDOM_WEIGHTS,
-    Prepared,
-    Pretrained,
-    fill,
-    identify,
-    load_tensors,
-    read_safetensors,
-)
+from hashbench.models import MODELS, RANDOM_WEIGHTS, Pretrained, layers
+from hashbench.models import weights as files
 from hashbench.training.settings import N_SHOWN, OFFICIAL, SHA256
 
 SUFFIX = ".safetensors"
@@ -59,10 +51,10 @@ class BackboneFile:
     def fill(self, wanted: Layout, backbone: nn.Module, normalised: nn.Module) -> None:
         """Loads the tensors into modules of the layout ``wanted``; HashbenchError if one is missing or does not fit."""
         self.require(wanted)
-        tensors = read_safetensors(self.path)
+        tensors = files.read_safetensors(self.path)
         for module, prefix in ((backbone, _BACKBONE), (normalised, _NORMALISED)):
             own_tensors = {name.removeprefix(prefix): tensors[name] for name in tensors if name.startswith(prefix)}
-            load_tensors(module, own_tensors, f"{self.path}: {prefix}")
+            files.load_tensors(module, own_tensors, f"{self.path}: {prefix}")
 
     def require(self, wanted: Layout) -> None:
         """Raises HashbenchError, with the first difference, unless the file has the layout ``wanted``."""
@@ -119,34 +111,29 @@ def read(path: Path) -> BackboneFile:
 
 def find(name: str) -> BackboneFile:
     """The weights that ``name`` names: a path, the beginning of a stored file's name, or sha256:..."""
+    sha256 = name.removeprefix(SHA256)
+    is_checksum = sha256 != name
+    if not is_checksum and (Path(name).is_file() or "/" in name or name.endswith(SUFFIX)):
+        return read(Path(name))
     stored: dict[str, Path] = {}
     for path in paths.weight_files(f"*-{'[0-9a-f]' * N_SHOWN}{SUFFIX}"):
         stored.setdefault(path.stem, path)
-    if name.startswith(SHA256):
-        return _of_checksum(name.removeprefix(SHA256), stored)
-    if Path(name).is_file() or "/" in name or name.endswith(SUFFIX):
-        return read(Path(name))
-    stems = [stem for stem in stored if stem.startswith(name)]
-    if name in stored:
+    if is_checksum:
+        stems = [stem for stem in stored if stem.endswith(f"-{sha256[:N_SHOWN]}")][:1]
+    elif name in stored:
         stems = [name]
+    else:
+        stems = [stem for stem in stored if stem.startswith(name)]
     if len(stems) != 1:
+        what = f"{len(stems)} weights files begin with this name" if stems else "no such weights"
+        remedy = "hashbench pretrain makes weights, and --weights FILE names others"
         there = ", ".join(stems or stored) or "none"
-        what = "no such weights"
-        if stems:
-            what = f"{len(stems)} weights files begin with this name"
-        raise HashbenchError(f"--weights {name}: {what} in {paths.weights()}: {there}")
-    return read(stored[stems[0]])
-
-
-def _of_checksum(sha256: str, stored: dict[str, Path]) -> BackboneFile:
-    for stem, path in stored.items():
-        if stem.endswith(f"-{sha256[:N_SHOWN]}"):
-            weights_file = read(path)
-            if weights_file.sha256.startswith(sha256):
-                return weights_file
-            raise HashbenchError(f"{path}: damaged: its checksum is {weights_file.sha256}: make it again with pretrain")
-    remedy = "create them with hashbench pretrain, or name their file with --weights FILE"
-    raise HashbenchError(f"the weights of sha256:{sha256} are not in {paths.weights()}: {remedy}")
+        raise HashbenchError(f"--weights {name}: {what} in {paths.weights()}: {there}; {remedy}")
+    weights_file = read(stored[stems[0]])
+    if is_checksum and not weights_file.sha256.startswith(sha256):
+        fault = f"damaged: its checksum is {weights_file.sha256}"
+        raise HashbenchError(f"{weights_file.path}: {fault}: make it again with pretrain")
+    return weights_file
 
 
 def has_backbone(model: str) -> bool:
@@ -163,7 +150,7 @@ def weights_settings(model: str, name: str) -> tuple[dict[str, Setting], str | N
         pretrained = find(name)
         settings: dict[str, Setting] = {"weights": f"{SHA256}{pretrained.sha256}", "width": pretrained.layout.width}
         return settings, str(pretrained.path)
-    file = identify(model, pretrained_model(model).weights, Path(name))
+    file = files.identify(model, pretrained_model(model).weights, Path(name))
     return {"weights": _setting_of(file.sha256, official=file.official)}, name
 
 
@@ -174,13 +161,13 @@ def own_file(weights: str, file: str | None) -> BackboneFile:
     return weights_file
 
 
-def fill_backbone(model: str, weights: str, file: str | None, backbone: nn.Module, prepared: Prepared) -> None:
+def fill_backbone(model: str, weights: str, file: str | None, backbone: nn.Module, prepared: layers.Prepared) -> None:
     """Loads the weights from ImageNet that ``weights`` names; ``file`` is their path (None: the official file)."""
     if weights == RANDOM_WEIGHTS:
         return
     if weights != OFFICIAL and file is None:
         raise HashbenchError(f"{model} starts from the weights {weights}: name their file with --weights FILE")
-    filled = fill(model, pretrained_model(model), backbone, prepared, file)
+    filled = files.fill(model, pretrained_model(model), backbone, prepared, file)
     _require_same(file, weights, filled.sha256, official=filled.official)
 
 

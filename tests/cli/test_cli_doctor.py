@@ -11,8 +11,8 @@ from support.stored_toy import card_of, store_toy
 from hashbench.cli._app import main
 from hashbench.datasets import status
 from hashbench.foundation import extras, paths
-from hashbench.models import WeightsFile
 from hashbench.models._model import Weights
+from hashbench.models._weights import WeightsFile
 
 ITEMS, LABELS = np.zeros((6, 2, 2, 3), np.uint8), np.arange(6) % 2
 
@@ -155,7 +155,7 @@ def test_official_weights_are_said_to_be_missing_until_they_are_there(doctor, mo
     assert lines["weights"] == "none"
     assert lines["vggf"].startswith(f"has none: {path} has another checksum than the official file: get https://")
     official = WeightsFile(path.name, "0" * 64, official=True)
-    monkeypatch.setattr("hashbench.cli.doctor.identify", lambda *_, **__: official)
+    monkeypatch.setattr("hashbench.models._weights.identify", lambda *_, **__: official)
     lines = doctor()[1]
     assert "vggf" not in lines
     assert "alexnet" in lines

@@ -1,9 +1,7 @@
 """Training data, weights and checkpoints that cannot be: one line and exit 2; and what only looks as if it were so."""
 
 import json
-import shutil
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -181,30 +179,6 @@ def flip(path: Path) -> None:
     path.write_bytes(content)
 
 
-def codes(folder: Path) -> dict[str, NDArray[np.uint8]]:
-    with np.load(folder / "codes.npz") as kept:
-        return {name: kept[name] for name in kept.files}
-
-
-def test_a_damaged_checkpoint_gives_way_to_the_one_before(interrupted: Path, train: Train) -> None:
-    again = partial(train, "mihash", "toy", *CHECKPOINTS, epochs=5)
-    flip(interrupted / checkpoint.FILE)
-    called = again()
-    trained(called)
-    warning, note = called[2].splitlines()
-    assert warning.startswith(f"warning: {interrupted / checkpoint.FILE}: a damaged checkpoint")
-    assert note == (
-        "note: no recipe fits mlp on toy, so the settings are those of the authors' network: "
-        "hashbench tune mihash toy searches others"
-    )
-    found = codes(interrupted)
-    Store.default().rows_path("toy", "s1").unlink()
-    shutil.rmtree(interrupted)
-    trained(again())  # undisturbed
-    for name, values in codes(interrupted).items():
-        np.testing.assert_array_equal(values, found[name])
-
-
 def test_a_resumed_run_counts_the_time_of_its_earlier_epochs(interrupted: Path, train: Train) -> None:
     epochs = [json.loads(line) for line in (interrupted / log.FILE).read_text().splitlines()]
     epochs[1]["seconds"] = 5000.0
@@ -214,12 +188,11 @@ def test_a_resumed_run_counts_the_time_of_its_earlier_epochs(interrupted: Path, 
     assert 5000 < json.loads(called[1])["seconds"]["train"] < 6000
 
 
-def test_two_damaged_checkpoints_are_refused(interrupted: Path, train: Train) -> None:
-    for name in (checkpoint.FILE, checkpoint.BEFORE):
-        flip(interrupted / name)
-    said = refused(train("mihash", "toy", *CHECKPOINTS, epochs=5), warnings=1)
-    assert f"{checkpoint.BEFORE}: a damaged checkpoint" in said
-    assert "remove checkpoint.pt and checkpoint-before.pt to start over" in said
+def test_a_damaged_checkpoint_is_refused(interrupted: Path, train: Train) -> None:
+    flip(interrupted / checkpoint.FILE)
+    said = refused(train("mihash", "toy", *CHECKPOINTS, epochs=5))
+    assert f"{checkpoint.FILE}: a damaged checkpoint" in said
+    assert "remove it to start over" in said
 
 
 def test_a_checkpoint_of_another_configuration_is_refused(interrupted: Path, train: Train) -> None:
@@ -227,7 +200,7 @@ def test_a_checkpoint_of_another_configuration_is_refused(interrupted: Path, tra
     other = Store.default().run_folder(str(Run.resolve("toy", "s1", "mihash", given).name))
     interrupted.rename(other)
     said = refused(train("mihash", "toy", *CHECKPOINTS, epochs=6))
-    remedy = "remove checkpoint.pt and checkpoint-before.pt to start over"
+    remedy = "remove it to start over"
     assert f"{other / checkpoint.FILE}: a checkpoint of another configuration: {remedy}" in said
 
 

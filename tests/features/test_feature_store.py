@@ -1,11 +1,5 @@
-import os
-import re
-import signal
-import subprocess
-import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
-from itertools import chain, count
 from pathlib import Path
 from threading import Event
 
@@ -20,10 +14,9 @@ from support.toy_dataset import make_toy
 from hashbench.datasets.card import load_card
 from hashbench.datasets.download import download
 from hashbench.datasets.store import open_dataset
-from hashbench.features import _extract, _store, extract, named, open_features
+from hashbench.features import extract, named, open_features
 from hashbench.foundation import paths
 from hashbench.foundation.errors import HashbenchError
-from hashbench.foundation.files import locked
 from hashbench.foundation.provenance import code
 
 Pixels = torch.nn.Flatten
@@ -40,21 +33,6 @@ def test_pixels_are_the_stored_values() -> None:
     assert stored.provenance["data_sha256"] == data.sha256
     assert stored.provenance["extractor"] == "pixels"
     assert stored.provenance["code"] == code().model_dump()
-
-
-def test_features_that_are_there_are_left_alone() -> None:
-    first = extract(load_card("digits"), "gist", batch=500)
-    stamp = first.path.stat().st_mtime_ns
-    assert extract(load_card("digits"), "gist").n_made == 0
-    assert first.path.stat().st_mtime_ns == stamp
-    assert not list(first.path.parent.glob("*.part"))
-
-
-def test_features_that_are_there_are_read_whoever_holds_the_lock(capsys: pytest.CaptureFixture[str]) -> None:
-    stored = extract(load_card("digits"), "pixels").path
-    with locked(stored.with_name(f"{stored.name}.lock"), wait=False):
-        assert extract(load_card("digits"), "pixels").n_made == 0
-    assert "another process" not in capsys.readouterr().err
 
 
 def stop_at(monkeypatch: pytest.MonkeyPatch, row: int) -> None:
@@ -78,29 +56,6 @@ def interrupted(monkeypatch: pytest.MonkeyPatch, batches: int = 3, batch: int = 
     assert part.is_file()
     assert not part.with_suffix("").exists()
     return part
-
-
-def test_a_long_extraction_says_how_long_it_takes_and_that_it_is_made_once(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr("hashbench.features._extract.KNOWN_AFTER_S", 1e9)
-    extract(load_card("digits"), "gist", progress=True)
-    assert "note" not in capsys.readouterr().err  # it takes less than that
-    monkeypatch.setattr(_extract, "KNOWN_AFTER_S", 0.0)
-    extract(load_card("digits"), "pixels", batch=100, progress=True)
-    (line,) = capsys.readouterr().err.splitlines()
-    assert re.fullmatch(r"note: pixels of digits is extracted once, in 00:0\d here; later runs read it", line)
-    extract(load_card("digits"), "pixels", progress=True)
-    assert capsys.readouterr().err == ""
-
-
-def test_the_first_batch_which_starts_a_gpu_is_not_in_the_estimate(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    clock = chain([0.0, 100.0], count(103.0, 3.0))  # the first batch takes 100 seconds, each of the 17 others three
-    monkeypatch.setattr(_extract.time, "perf_counter", lambda: next(clock))
-    extract(load_card("digits"), "pixels", batch=100, progress=True)
-    assert " in 00:47 here" in capsys.readouterr().err  # 1,597 images are left
 
 
 def test_activations_that_do_not_fit_into_memory_are_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -140,42 +95,6 @@ def test_a_part_that_cannot_be_used_is_begun_anew(monkeypatch: pytest.MonkeyPatc
         part.write_bytes(part.read_bytes()[: 500 if damage == "cut" else 0])
     assert extract(load_card("digits"), "pixels").n_made == 1797
     open_features(load_card("digits"), "pixels").verify()
-
-
-WRITES = """
-import time
-from pathlib import Path
-import numpy as np
-from hashbench.features import _store
-with _store.writing(Path({path!r}), {identity!r}, {shape!r}, np.dtype("<f4")) as part:
-    while True:
-        part.append(np.full((20, {shape[1]}), 0.5, np.float32))
-        time.sleep(0.01)
-"""
-
-
-def rows_of(part: Path) -> int:
-    try:
-        with h5py.File(part, "r", locking=False) as file:
-            return int(file.attrs["rows"])
-    except (OSError, KeyError):  # not there yet, or met in the middle of a write
-        return 0
-
-
-def test_features_whose_writer_was_killed_are_continued(tmp_path: Path) -> None:
-    path = tmp_path / "pixels.h5"
-    identity = {"dataset": "digits"}
-    shape = (100_000, 64)
-    code = WRITES.format(path=str(path), identity=identity, shape=shape)
-    with subprocess.Popen([sys.executable, "-c", code]) as process:
-        deadline = time.monotonic() + 60
-        while rows_of(path.with_name("pixels.h5.part")) < 200:
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
-        os.kill(process.pid, signal.SIGKILL)
-    with _store.writing(path, identity, shape, np.dtype("<f4")) as part:
-        assert part.rows >= 200
-        assert (part.file["features"][: part.rows] == 0.5).all()
 
 
 def test_two_at_once_do_the_work_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -239,23 +158,6 @@ def test_values_that_are_not_finite_are_never_stored(monkeypatch: pytest.MonkeyP
         extract(load_card("digits"), "pixels")
 
 
-def test_a_networks_features_are_its_last_layers_input(tmp_path: Path) -> None:
-    from hashbench.models import MODELS
-
-    torch.manual_seed(1)
-    model = MODELS.get("squeezenet1_1")
-    backbone, width = model.backbone((3, 224, 224))
-    torch.save(backbone.state_dict(), tmp_path / "net.pth")
-    _, extractor = named("torchvision:squeezenet1_1", str(tmp_path / "net.pth"))
-    built = extractor.build((8, 8, 1), 16.0)
-    assert (built.width, built.constants["weights"], built.constants["weights_official"]) == (width, "net.pth", False)
-    items = torch.from_numpy(open_dataset(load_card("digits")).items[:2].copy())
-    with torch.inference_mode():
-        torch.testing.assert_close(
-            built.module(items), backbone.eval()(built.module.prepared(items)), rtol=1e-3, atol=1e-4
-        )
-
-
 def test_random_weights_are_the_same_and_stored_apart() -> None:
     stem, extractor = named("squeezenet1_1", "none")
     assert stem == "squeezenet1_1_random"
@@ -285,7 +187,7 @@ def test_a_matconvnet_file_reaches_the_features(tmp_path: Path, monkeypatch: pyt
     done = extract(card, "vggf", str(path), batch=60)
     assert done.shape == (150, tiny.WIDTHS[-1])
     digit = open_dataset(card).items[11].astype(np.float64)
-    from hashbench.models import resize_matrix
+    from hashbench.models._layers import resize_matrix
 
     weights = resize_matrix(8, 224)
     image = (weights @ digit[:, :, 0] @ weights.T)[:, :, None].repeat(3, 2)
@@ -303,7 +205,7 @@ def test_a_matconvnet_file_reaches_the_features(tmp_path: Path, monkeypatch: pyt
         ("resnet", None, "did you mean"),
         ("vgff", None, "did you mean vggf"),
         ("mlp", None, "mlp is trained from scratch"),
-        ("gist", "none", "gist is no network"),
+        ("gist", "none", "gist: it is no network"),
         ("vggf", "/nowhere/net.mat", "weights file not found"),
         ("alexnet", None, "weights of alexnet not found: get https://download.pytorch.org"),
     ],
@@ -313,12 +215,3 @@ def test_what_cannot_be_extracted_is_one_line(name: str, weights: str | None, co
         extract(load_card("digits"), name, weights)
     assert complaint in str(caught.value)
     assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize("name", ["linear", "GIST", "alexnet_caffe"])
-def test_names_are_spelt_in_one_way(name: str) -> None:
-    if name == "linear":
-        with pytest.raises(HashbenchError):
-            named(name)
-    else:
-        assert named(name.replace("_", "-"))[0] == name.lower()

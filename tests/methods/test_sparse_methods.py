@@ -170,7 +170,7 @@ def test_centroids_are_of_what_is_searched(store: Store, rows: dict[str, Row]) -
     ("method", "changes", "complaint"),
     [
         ("sparse_th", {"k": 9}, "k = 9 of d = 8 bits: k from 1 to d is expected"),
-        ("sparse_hash", {"k": 1, "classes_per_batch": 1}, "classes_per_batch is 2 or more"),
+        ("sparse_hash", {"k": 1, "classes_per_batch": 1}, "for each of 1 classes, two or more"),
         ("sparse_th", {"k": 1, "base.nonsense": 1}, "unknown setting of exhaustive_search 'nonsense'"),
     ],
 )
@@ -204,7 +204,7 @@ def test_the_first_classes_are_all_that_a_run_sees(store: Store) -> None:
         open_data(cell("exhaustive_search", n_classes=11))
 
 
-def test_what_encode_writes_can_be_indexed_and_asked(
+def test_what_encode_writes_can_be_searched(
     store: Store,
     rows: dict[str, Row],
     tmp_path: Path,
@@ -221,8 +221,7 @@ def test_what_encode_writes_can_be_indexed_and_asked(
     items = tmp_path / "items.npz"
     printed = printed_by("encode", row.run, "--out", items, "--device", "cpu").split()
     assert printed == [str(items), str(tmp_path / "items-queries.npz")]
-    printed_by("index", "build", items, "--embeddings", items, "--k", 2, "--out", tmp_path / "index.h5")
-    actual = json.loads(printed_by("index", "query", tmp_path / "index.h5", printed[1], "--top", 1, "--json"))
+    actual = json.loads(printed_by("index", items, printed[1], "--k", 2, "--top", 1, "--json"))
     suf = row.metrics["suf"].mean
     assert suf is not None
     assert actual["suf"] == pytest.approx(suf)

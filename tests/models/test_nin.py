@@ -69,23 +69,9 @@ def test_items_that_it_cannot_take_are_refused(shape):
         nin(shape)
 
 
-def test_every_layer_is_as_many_times_as_wide():
-    shape = (3, 8, 8)
-    narrow, whole = (encoder(MODELS.get("nin"), shape, 6, 0, width=width) for width in (1 / 4, 1.0))
-    for part, full in zip(narrow[0].parameters(), whole[0].parameters(), strict=True):
-        assert len(full) == 4 * len(part)
-    assert narrow[1].weight.shape == (6, 48)
-    assert [p.shape for p in MODELS.get("nin").backbone(shape)[0].parameters()] == [
-        p.shape for p in whole[0].parameters()
-    ]
-
-
-@pytest.mark.parametrize("name", [name for name in MODELS.names if name not in ("kernel", "nin", "resnet9")])
-def test_other_models_have_one_width(name):
-    model = MODELS.get(name)
-    with pytest.raises(HashbenchError, match="width = 2: this model has one width only") as caught:
-        model.build((3, 32, 32), 2.0)
-    assert "\n" not in str(caught.value)
+def test_other_models_have_one_width():
+    with pytest.raises(HashbenchError, match="width = 2: this model has one width only"):
+        MODELS.get("mlp").build((3, 32, 32), 2.0)
 
 
 def test_xavier_is_uniform_within_its_bound():

@@ -34,20 +34,6 @@ def test_it_has_eight_convolutions_and_two_residual_blocks() -> None:
     assert torch.equal(images, before)
 
 
-def test_the_features_of_an_image_do_not_depend_on_its_batch_in_evaluation() -> None:
-    torch.manual_seed(0)
-    network, _ = RESNET9.build((3, 32, 32), 4 / 64)
-    images = torch.rand(6, 3, 32, 32)
-    for _ in range(3):
-        network.train()(images)
-    with torch.inference_mode():
-        together = network.eval()(images)
-        alone = network(images[:1])
-        trained = network.train()(images)
-    torch.testing.assert_close(together[:1], alone)
-    assert not torch.allclose(together, trained, atol=1e-2)
-
-
 @pytest.mark.parametrize("shape", [(3, 7, 32), (512,)])
 def test_items_that_it_does_not_take_are_one_line(shape: tuple[int, ...]) -> None:
     with pytest.raises(HashbenchError, match="resnet9 takes images of 8 x 8 pixels or more") as caught:

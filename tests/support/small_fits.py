@@ -39,6 +39,26 @@ MEMORIES = {
     "dfh_memory": partial(dfh.MemoryLikelihood, margin=0.5),
 }
 
+# what is recorded of a step of three parts: an objective that waits for the GPU, draws or solves in between is not
+ALL, NOT_THE_OBJECTIVE = 3, 2
+DROPOUT = {"model": "nin", "width": 0.1, "hash_norm": "batch"}  # a network that draws random numbers on its device
+RECORDED: list[tuple[str, dict[str, Any], int]] = [
+    ("talr_ap", {"model": "small_cnn", "augment": "crop_flip", "clip_norm": 1.0}, ALL),
+    ("talr_ap", {**DROPOUT, "tanh_schedule": "power", "tanh_rate": 0.5}, ALL),
+    ("talr_ap", {"hash_norm": "batch", "optimiser": "adam", "momentum": 0.0}, ALL),
+    ("talr_ap", {"feature_dropout": 0.5, "momentum_form": "lr_inside", "lr_decay": 0.5, "lr_decay_every": 1}, ALL),
+    ("talr_ap", {"transport": 0.1}, NOT_THE_OBJECTIVE),
+    ("talr_ndcg", {}, NOT_THE_OBJECTIVE),
+    ("dpsh", {"pairing": "memory"}, ALL),
+    ("dtsh", {"pairing": "memory", "lr": 0.005}, NOT_THE_OBJECTIVE),
+    ("jmlh", {"objective_lr": 0.1}, NOT_THE_OBJECTIVE),
+    ("ce", {}, NOT_THE_OBJECTIVE),  # one_hot waits on a CPU, where it looks at its numbers
+    ("dfh", {}, ALL),
+    ("adsh", {}, NOT_THE_OBJECTIVE),
+    ("cibhash", {"augment": "crop_flip"}, ALL),
+    ("tbh", {"hidden": 20, "bottleneck": 10}, NOT_THE_OBJECTIVE),
+]
+
 
 def fit(
     method: str,

@@ -21,19 +21,17 @@ def cell(items: list[Any]) -> np.ndarray:
     return array
 
 
-def layers(seed: int = 0, widths: tuple[int, ...] = WIDTHS, older: bool = False) -> list[dict[str, Any]]:
+def layers(seed: int = 0, widths: tuple[int, ...] = WIDTHS) -> list[dict[str, Any]]:
     """VGG-F's layers of so many channels, fc8 and the softmax included; seeded weights."""
     rng = np.random.default_rng(seed)
 
     def conv(name: str, kernel: int, before: int, out: int, **more: Any) -> dict[str, Any]:
         filters = rng.normal(0, 1.5 / np.sqrt(kernel * kernel * before), (kernel, kernel, before, out))
         both = filters.astype(np.float32), rng.normal(0, 0.3, (1, out)).astype(np.float32)
-        stored = {"filters": both[0], "biases": both[1]} if older else {"weights": cell(list(both))}
-        return {"name": name, "type": "conv", "stride": 1, "pad": 0, **more, **stored}
+        return {"name": name, "type": "conv", "stride": 1, "pad": 0, **more, "weights": cell(list(both))}
 
     def norm(n: int) -> dict[str, Any]:
-        kind = "normalize" if older else "lrn"
-        return {"name": f"norm{n}", "type": kind, "param": np.array([[5, 2, 1e-4, 0.75]])}
+        return {"name": f"norm{n}", "type": "lrn", "param": np.array([[5, 2, 1e-4, 0.75]])}
 
     def relu(n: int) -> dict[str, Any]:
         return {"name": f"relu{n}", "type": "relu"}
@@ -57,19 +55,9 @@ def average_image(seed: int = 1) -> np.ndarray:
     return np.random.default_rng(seed).uniform(90, 130, (SIDE, SIDE, 3)).astype(np.float32)
 
 
-def save(
-    path: Path,
-    net: list[dict[str, Any]],
-    average: np.ndarray,
-    *,
-    older: bool = False,
-    wrapped: bool = False,
-    compressed: bool = True,
-) -> Path:
+def save(path: Path, net: list[dict[str, Any]], average: np.ndarray) -> Path:
     normalization = {"imageSize": np.array([[SIDE, SIDE, 3]]), "averageImage": average, "interpolation": "bicubic"}
-    content: dict[str, Any] = {"layers": cell(net)}
-    content |= {"normalization": normalization} if older else {"meta": {"normalization": normalization}}
-    scipy.io.savemat(path, {"net": content} if wrapped else content, do_compression=compressed)
+    scipy.io.savemat(path, {"layers": cell(net), "meta": {"normalization": normalization}}, do_compression=True)
     return path
 
 

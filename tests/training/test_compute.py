@@ -12,7 +12,6 @@ from hashbench.foundation.parallel import DEFAULT_COMPUTE as USUAL
 from hashbench.foundation.parallel import ComputeOptions
 from hashbench.methods import METHODS
 from hashbench.runs.guard import row_of
-from hashbench.runs.row import Row
 from hashbench.runs.run import Options, Run
 from hashbench.runs.store import Store
 from hashbench.training.hasher import DeepHasher
@@ -67,10 +66,6 @@ def test_bfloat16_is_really_used_and_encoding_is_not_in_it(tmp_path: Path) -> No
     np.testing.assert_allclose(half.encode(items), expected, rtol=1e-5, atol=1e-5)
 
 
-def measured(folder: Path, seed: int, compute: ComputeOptions) -> Row:
-    return row_of(cell(seed), Store(folder), Options(device="cpu", compute=compute))
-
-
 def test_a_row_says_how_it_was_computed_and_is_the_same_cell(tmp_path: Path) -> None:
     chosen = cell(epochs=1)
     rows = [
@@ -84,16 +79,3 @@ def test_a_row_says_how_it_was_computed_and_is_the_same_cell(tmp_path: Path) -> 
     ]
     shallow = Run.resolve("digits", "s1", "lsh", {"bits": 8})
     assert row_of(shallow, Store(tmp_path)).arithmetic is None
-
-
-@pytest.mark.slow
-def test_bfloat16_leaves_the_ap_within_seed_noise(tmp_path: Path) -> None:
-    def ap(compute: ComputeOptions, seed: int) -> float:
-        mean = measured(tmp_path / str(compute), seed, compute).metrics["ap"].mean
-        assert mean is not None
-        return mean
-
-    usual = [ap(USUAL, seed) for seed in range(4)]
-    others = [ap(ComputeOptions("bfloat16"), seed) for seed in range(4)]
-    standard_error = np.sqrt((np.var(usual, ddof=1) + np.var(others, ddof=1)) / 4)  # of two means of four seeds
-    assert abs(np.mean(others) - np.mean(usual)) < 3 * standard_error

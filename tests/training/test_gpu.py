@@ -50,17 +50,6 @@ def cell(method: str = "talr_ap", **settings: int | float | str) -> Run:
     return Run.resolve("digits", "s1", method, {"bits": 16, **settings})
 
 
-@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
-def test_training_on_the_gpu_is_as_good_as_on_the_cpu(precision: str, tmp_path: Path) -> None:
-    chosen = cell(precision=precision)
-    on_gpu = row_of(chosen, Store(tmp_path / "gpu"), Options(device="cuda"))
-    on_cpu = row_of(cell(), Store(tmp_path / "cpu"), Options(device="cpu"))
-    assert on_gpu.hardware["gpu"]
-    assert on_gpu.arithmetic is not None
-    assert on_gpu.arithmetic.precision == precision
-    assert on_gpu.metrics["ap"].mean == pytest.approx(on_cpu.metrics["ap"].mean, abs=0.03)
-
-
 @pytest.mark.parametrize("compute", [DEFAULT_COMPUTE, ComputeOptions("float32")], ids=str)
 def test_every_way_to_compute_trains(compute: ComputeOptions, tmp_path: Path) -> None:
     row = row_of(cell(), Store(tmp_path), Options(device="cuda", compute=compute))
@@ -74,23 +63,6 @@ def test_every_objective_trains(method: str, settings: Settings, least: float, t
     row = row_of(cell(method, **settings), Store(tmp_path), Options(device="cuda"))
     assert row.status == "ok", row.reason
     assert (row.metrics["ap"].mean or 0) > least
-
-
-# as in test_graphs, where a recorder of the CPU stands for the GPU
-DROPOUT = {"model": "nin", "width": 0.1, "hash_norm": "batch"}
-RECORDED: list[tuple[str, dict[str, Any], bool]] = [
-    ("talr_ap", {"model": "small_cnn", "augment": "crop_flip", "clip_norm": 1.0}, True),
-    ("talr_ap", {**DROPOUT, "tanh_schedule": "power", "tanh_rate": 0.5}, True),
-    ("talr_ap", {"hash_norm": "batch", "optimiser": "adam", "momentum": 0.0}, True),
-    ("talr_ap", {"feature_dropout": 0.5, "momentum_form": "lr_inside", "lr_decay": 0.5, "lr_decay_every": 1}, True),
-    ("talr_ap", {"transport": 0.1}, False),
-    ("talr_ndcg", {}, False),
-    ("dpsh", {"pairing": "memory"}, True),
-    ("dtsh", {"pairing": "memory", "lr": 0.005}, False),
-    ("jmlh", {"objective_lr": 0.1}, False),
-    ("ce", {}, True),
-    ("adsh", {}, False),
-]
 
 
 @pytest.fixture
@@ -110,16 +82,17 @@ def recorded_steps(monkeypatch: pytest.MonkeyPatch) -> list[graphs.RecordedSteps
 
 
 @pytest.mark.usefixtures("exactly")
-@pytest.mark.parametrize(("method", "changes", "whole"), RECORDED, ids=str)
+@pytest.mark.parametrize(("method", "changes", "n_recorded"), small_fits.RECORDED, ids=str)
 def test_graphs_end_with_the_weights_of_plain_steps(
-    method: str, changes: dict[str, Any], whole: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    method: str, changes: dict[str, Any], n_recorded: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = recorded_steps(monkeypatch)
     exact = ComputeOptions("float32")
     recorded = small_fits.fit(method, changes, tmp_path / "recorded", "cuda", exact)
     (steps,) = made
     assert steps.recorded is not None
-    assert (steps.recorded.replay_objective is not None) == whole
+    if method != "ce":  # which waits on a CPU only
+        assert (steps.recorded.replay_objective is not None) == (n_recorded == 3)
     monkeypatch.setattr(graphs, "recorder_for", lambda device: None)
     plain = small_fits.fit(method, changes, tmp_path / "plain", "cuda", exact)
     for name, values in plain.items():
@@ -173,7 +146,7 @@ def test_a_network_that_cannot_be_recorded_is_trained_plainly(
 
     monkeypatch.setattr(loop.Trainer, "__init__", begin_with_waiting)
     monkeypatch.setattr(loop.DeepHasher, "save", lambda own, folder: None)
-    ended = small_fits.fit("talr_ap", DROPOUT, tmp_path, "cuda")  # it draws after the failure
+    ended = small_fits.fit("talr_ap", small_fits.DROPOUT, tmp_path, "cuda")  # it draws after the failure
     assert all(values.isfinite().all() for values in ended.values())
     assert "are not replayed as CUDA graphs" in capsys.readouterr().err
 

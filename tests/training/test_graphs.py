@@ -17,25 +17,7 @@ from hashbench.runs.run import Run
 from hashbench.sparse.objectives import HashObjective
 from hashbench.training import graphs, loop
 
-# what is recorded of a step of three parts: an objective that waits for the GPU, draws or solves in between is not
-ALL, NOT_THE_OBJECTIVE = 3, 2
-DROPOUT = {"model": "nin", "width": 0.1, "hash_norm": "batch"}  # a network that draws random numbers on its device
-TRAINED: list[tuple[str, dict[str, Any], int]] = [
-    ("talr_ap", {"model": "small_cnn", "augment": "crop_flip", "clip_norm": 1.0}, ALL),
-    ("talr_ap", {**DROPOUT, "tanh_schedule": "power", "tanh_rate": 0.5}, ALL),
-    ("talr_ap", {"hash_norm": "batch", "optimiser": "adam", "momentum": 0.0}, ALL),
-    ("talr_ap", {"feature_dropout": 0.5, "momentum_form": "lr_inside", "lr_decay": 0.5, "lr_decay_every": 1}, ALL),
-    ("talr_ap", {"transport": 0.1}, NOT_THE_OBJECTIVE),
-    ("talr_ndcg", {}, NOT_THE_OBJECTIVE),
-    ("dpsh", {"pairing": "memory"}, ALL),
-    ("dtsh", {"pairing": "memory", "lr": 0.005}, NOT_THE_OBJECTIVE),
-    ("jmlh", {"objective_lr": 0.1}, NOT_THE_OBJECTIVE),
-    ("ce", {}, NOT_THE_OBJECTIVE),  # one_hot waits on a CPU, where it looks at its numbers
-    ("dfh", {}, ALL),
-    ("adsh", {}, NOT_THE_OBJECTIVE),
-    ("cibhash", {"augment": "crop_flip"}, ALL),
-    ("tbh", {"hidden": 20, "bottleneck": 10}, NOT_THE_OBJECTIVE),
-]
+ALL = 3  # parts of a step
 
 
 def fit(folder: Path, method: str = "talr_ap", changes: dict[str, Any] | None = None) -> dict[str, Tensor]:
@@ -53,7 +35,7 @@ def with_recorder(monkeypatch: pytest.MonkeyPatch, recorder: FakeRecorder) -> Fa
     return recorder
 
 
-@together("method, changes, n_recorded", TRAINED)
+@together("method, changes, n_recorded", small_fits.RECORDED)
 def test_recorded_steps_end_with_the_weights_of_plain_ones(
     method: str, changes: dict[str, Any], n_recorded: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -68,9 +50,9 @@ def test_recorded_steps_end_with_the_weights_of_plain_ones(
 def test_what_cannot_be_recorded_is_computed_plainly_and_said(
     fails: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    plain = fit(tmp_path / "plain", changes=DROPOUT)
+    plain = fit(tmp_path / "plain", changes=small_fits.DROPOUT)
     recorder = with_recorder(monkeypatch, FakeRecorder(fails))
-    assert same(fit(tmp_path / "recorded", changes=DROPOUT), plain)
+    assert same(fit(tmp_path / "recorded", changes=small_fits.DROPOUT), plain)
     assert recorder.asked.count(fails) == 1
     (line,) = [each for each in capsys.readouterr().err.splitlines() if each.startswith("note: ")]
     assert line == (
@@ -98,19 +80,11 @@ def frozen(work: Work) -> Work:
 def test_a_recording_that_does_not_agree_with_a_plain_step_is_not_used(
     wrong: Callable[[Work], Work], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    plain = fit(tmp_path / "plain", changes=DROPOUT)
+    plain = fit(tmp_path / "plain", changes=small_fits.DROPOUT)
     recorder = with_recorder(monkeypatch, FakeRecorder(change=wrong))
-    assert same(fit(tmp_path / "recorded", changes=DROPOUT), plain)
+    assert same(fit(tmp_path / "recorded", changes=small_fits.DROPOUT), plain)
     assert recorder.asked.count("replay") == ALL
     assert "from that of a plain step" in capsys.readouterr().err
-
-
-def test_a_short_run_and_a_run_on_a_cpu_are_not_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert graphs.recorder_for(torch.device("cpu")) is None
-    recorder = FakeRecorder()
-    monkeypatch.setattr(graphs, "recorder_for", lambda device: recorder)
-    fit(tmp_path)
-    assert recorder.asked == []
 
 
 @pytest.mark.parametrize("base", ["triplet", "npairs"])

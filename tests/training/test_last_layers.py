@@ -13,9 +13,10 @@ from tqdm import tqdm
 
 from hashbench.datasets.store import open_dataset
 from hashbench.features import extract, named, read
-from hashbench.features._copies import Copies, square
+from hashbench.features._copies import square
 from hashbench.foundation.errors import HashbenchError
-from hashbench.models import MODELS, Preprocessor
+from hashbench.models import MODELS
+from hashbench.models._layers import Preprocessor
 from hashbench.runs.data import open_data
 from hashbench.runs.run import Run
 from hashbench.training.hasher import DeepHasher
@@ -103,13 +104,6 @@ def test_a_copy_is_a_square_of_the_image_perhaps_flipped(card: Any) -> None:
     # another list of items, and more copies, have the same ones of an item
     again = read(card.name, extract(card, FIRST, copies=(5, ids[1:])).path.stem).array.reshape(5, 2, -1)
     np.testing.assert_array_equal(again[:4], found[:, 1:])
-
-
-def test_copies_need_a_network_and_features() -> None:
-    with pytest.raises(HashbenchError, match="copies are for features of a network that has seen ImageNet: copies = 0"):
-        Copies(2, np.arange(3)).module(named("pixels")[1].build((8, 8, 1), 255.0), np.zeros((3, 8, 8, 1)))
-    with pytest.raises(HashbenchError, match="copies are of features; of images augment draws another one at each"):
-        Run.resolve("digits", "s1", "talr_ap", {"bits": 6, "copies": 2})
 
 
 def test_a_run_has_the_features_that_its_model_takes_and_copies_of_them(card: Any) -> None:

@@ -112,35 +112,3 @@ def test_the_checkpoint_has_the_parameters_and_the_centres(tmp_path: Path, monke
         again.objective.get_buffer(name).zero_() if name == "centres" else None
         again.resume()
         assert torch.equal(again.objective.state_dict()[name], own.objective.state_dict()[name])
-
-
-def test_codes_are_signs_after_batch_normalisation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    own = trainer("orthohash", data(tmp_path), monkeypatch)
-    _, hash_layer, norm = own.hasher.encoder
-    assert hash_layer.bias is None
-    assert isinstance(norm, torch.nn.BatchNorm1d)
-    assert settings("orthohash").hash_norm == "batch"
-    assert settings("csq").hash_norm == "none"
-    multipliers = {id(values): g["lr_multiplier"] for g in own.optimiser.param_groups for values in g["params"]}
-    assert {multipliers[id(values)] for values in (hash_layer.weight, norm.weight, norm.bias)} == {1.0}
-    with torch.no_grad():
-        norm.running_mean.fill_(2.0)
-        norm.bias.fill_(0.5)
-    own.hasher.eval()
-    before = own.hasher.encoder[:2](own.hasher.normalised(torch.from_numpy(ITEMS)))
-    expected = (before - 2) / (1 + norm.eps) ** 0.5 + 0.5
-    np.testing.assert_allclose(own.hasher.encode(ITEMS), expected.detach().numpy(), rtol=1e-4, atol=1e-4)
-
-
-def test_a_trained_head_has_the_norm_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    base = METHODS.get("orthohash").base
-    assert base is not None
-    chosen = settings("orthohash", model="resnet9", weights="sha256:" + "0" * 64, head="trained")
-    assert base.settings(chosen) == {
-        "bits": 8,
-        "hash_norm": "batch",
-        "model": "linear",
-        "features": "resnet9_000000000000",
-        "normalise": "unit_norm",
-    }
-    assert "hash_norm" not in (base.settings(chosen.model_copy(update={"hash_norm": "none"})) or {})

@@ -6,15 +6,13 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from support.small_training import ROUNDS, Spread, embedding, examples, same, settings
+from support.small_training import ROUNDS, Spread, embedding, examples, same
 
 from hashbench.contract import TrainingData
 from hashbench.foundation.errors import HashbenchError
-from hashbench.methods import METHODS
-from hashbench.runs.run import Run
 from hashbench.training import checkpoint, loop
 from hashbench.training.hasher import DeepHasher
-from hashbench.training.inputs import MeanSubtraction, UnitNormalisation
+from hashbench.training.inputs import MeanSubtraction
 from hashbench.training.loop import Trainer
 from hashbench.training.settings import TrainingSettings
 
@@ -64,15 +62,6 @@ def test_the_base_stays_as_it_was_and_a_loaded_one_is_as_good(tmp_path: Path) ->
     assert not same(trained(embedding(**MLP), examples(tmp_path / "alone")), first)
 
 
-def test_codes_of_bits_may_start_from_an_embedding(tmp_path: Path) -> None:
-    base = trained(embedding(d=9, **MLP), examples(tmp_path / "base"))
-    chosen = settings(model="mlp", backbone_lr=0.0, weight_decay=0.0, lr=0.1)
-    hasher = METHODS.get("talr_ap").fit(chosen, examples(tmp_path / "bits", base=base))
-    assert isinstance(hasher, DeepHasher)
-    assert same(hasher.backbone, base.backbone)
-    assert hasher.encode(examples(tmp_path).items).shape == (61, 6)
-
-
 @pytest.mark.parametrize(
     ("changes", "data", "complaint"),
     [
@@ -89,14 +78,6 @@ def test_a_base_that_does_not_fit_is_one_line(
     with pytest.raises(HashbenchError, match=complaint) as caught:
         started(embedding(**{**MLP, **changes}), examples(tmp_path, base=base, **data))
     assert "\n" not in str(caught.value)
-
-
-def test_a_base_that_is_no_network_is_one_line(tmp_path: Path) -> None:
-    projection: Any = METHODS.get("lsh").fit(
-        Run.resolve("digits", "s1", "lsh", {"bits": 8}).settings, examples(tmp_path)
-    )
-    with pytest.raises(HashbenchError, match="base: a ShallowHasher; a trained network is expected"):
-        started(embedding(**MLP), examples(tmp_path, base=projection))
 
 
 def test_a_checkpoint_is_of_one_base(tmp_path: Path) -> None:
@@ -127,21 +108,6 @@ def test_pixel_mean_is_subtracted_from_values_of_at_most_one(shape: tuple[int, .
     np.testing.assert_array_equal(loaded.encode(data.items), hasher.encode(data.items))
 
 
-def test_the_mean_of_many_examples_is_exact_to_rounding() -> None:
-    items = torch.randint(0, 256, (2501, 2, 3), generator=torch.Generator().manual_seed(0), dtype=torch.uint8)
-    centred = MeanSubtraction((2, 3), 255.0)
-    centred.fit(items)
-    np.testing.assert_allclose(centred.mean.numpy(), items.numpy().astype(np.float64).mean(0) / 255, rtol=1e-7)
-
-
-def test_a_network_of_imagenet_has_its_own_normalisation(tmp_path: Path) -> None:
-    with pytest.raises(
-        HashbenchError, match="normalise = 'pixel_mean': resnet18 takes images as on ImageNet"
-    ) as caught:
-        started(embedding(model="resnet18", normalise="pixel_mean", weights="none"), examples(tmp_path, (32, 32, 3)))
-    assert "\n" not in str(caught.value)
-
-
 def test_width_reaches_the_network_and_xavier_its_last_layer(tmp_path: Path) -> None:
     chosen = embedding(d=5, model="nin", width=1 / 16, hash_layer_init="xavier", hash_init=9.0)
     hasher = started(chosen, examples(tmp_path, (8, 8, 3)))
@@ -155,18 +121,6 @@ def test_width_reaches_the_network_and_xavier_its_last_layer(tmp_path: Path) -> 
         DeepHasher.load(chosen.model_copy(update={"width": 1 / 8}), tmp_path, "cpu")
 
 
-def test_a_truncated_normal_reaches_the_last_layer(tmp_path: Path) -> None:
-    chosen = embedding(d=50, model="nin", width=1 / 16, hash_layer_init="truncated_normal", hash_init=0.01)
-    last = started(chosen, examples(tmp_path, (8, 8, 3))).encoder[1].weight.detach()
-    assert 0.019 < float(last.abs().max()) <= 0.02
-
-
-def test_a_model_of_one_width_refuses_another_in_one_line(tmp_path: Path) -> None:
-    with pytest.raises(HashbenchError, match=r"width = 0\.5: this model has one width only .*: width = 1") as caught:
-        started(embedding(model="mlp", width=0.5), examples(tmp_path))
-    assert "\n" not in str(caught.value)
-
-
 @pytest.mark.parametrize("shape", [(2, 3, 3), (7,)])
 def test_unit_norm_keeps_the_direction_from_the_average_item(shape: tuple[int, ...], tmp_path: Path) -> None:
     chosen = embedding(model="linear", normalise="unit_norm", augment="none")
@@ -178,8 +132,3 @@ def test_unit_norm_keeps_the_direction_from_the_average_item(shape: tuple[int, .
     found = hasher.normalised(torch.from_numpy(data.items))
     given = found.permute(0, 2, 3, 1) if len(shape) == 3 else found
     np.testing.assert_allclose(given.reshape(61, -1).numpy(), expected, atol=1e-6)
-
-
-def test_unit_norm_leaves_the_average_item_at_the_origin() -> None:
-    found = UnitNormalisation((2,), 1.0)(torch.zeros(3, 2))
-    assert found.tolist() == [[0, 0]] * 3

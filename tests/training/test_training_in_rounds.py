@@ -138,13 +138,6 @@ def test_what_the_objective_refuses_fails_the_run_at_its_epoch_and_step(tmp_path
     assert [line["epoch"] for line in log.read(tmp_path)] == [0]
 
 
-def test_what_is_wrong_beside_the_objective_is_no_failed_training(tmp_path: Path) -> None:
-    data = examples(tmp_path, items=np.random.default_rng(0).normal(size=(61, 7)).astype(np.float32))
-    with pytest.raises(HashbenchError, match="augment moves pixels") as caught:
-        trained(tmp_path, embedding(**CHANGES), data)
-    assert not isinstance(caught.value, TrainingFailed)
-
-
 class Lifted(RowObjective):
     """Wants every output to be 90."""
 

@@ -98,15 +98,3 @@ def test_a_batch_of_one_and_more_bits_than_features_are_refused(method: str, tmp
     assert "batch_size: Input should be greater than or equal to 2, got 1" in said
     said = complaint(tmp_path, method, np.arange(20) % 2, model="linear", bits=65)
     assert said == "65 bits from the 64 features of linear: at most 64"
-
-
-@pytest.mark.parametrize("pairing", ["batch", "memory"])
-def test_several_labels_have_triplets_of_the_batch_and_of_the_memory(pairing: str, tmp_path: Path) -> None:
-    labels = np.eye(4, dtype=np.uint8)[np.arange(20) % 4]
-    labels[3] = 0
-    activations = fit(tmp_path, "dtsh", labels, pairing=pairing).encode(np.zeros((3, 8, 8, 1), np.uint8))
-    assert np.isfinite(activations).all()
-    everywhere = np.ones((20, 2), np.uint8)
-    everywhere[::3, 1] = 0
-    if pairing == "memory":
-        assert "all training examples carry label 0" in complaint(tmp_path, "dtsh", everywhere, pairing=pairing)

@@ -59,21 +59,8 @@ def test_a_damaged_log_is_one_line_with_the_file(damage: bytes, tmp_path: Path) 
     with pytest.raises(HashbenchError, match=r"metrics.jsonl:2: damaged, .*: remove it to go on"):
         log.read(tmp_path)
     (tmp_path / log.FILE).write_bytes(line + line[:20])  # a process was killed
-    assert len(log.read(tmp_path)) == 1
-
-
-def test_a_picture_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(log, "draw", draw)  # conftest.py lets no other test draw
-    trained(tmp_path)
-    picture = (tmp_path / log.PICTURE).read_bytes()
-    assert picture.startswith(b"\x89PNG\r\n")
-    before = len(picture)
-    lines = log.read(tmp_path)
-    for line in lines:
-        line["alpha"] = 1.0  # a constant is not drawn
-    (tmp_path / log.FILE).write_text("".join(json.dumps(line) + "\n" for line in lines[:1]))
-    log.draw(tmp_path)
-    assert len((tmp_path / log.PICTURE).read_bytes()) < before
+    log.Log(tmp_path, 1)
+    assert (tmp_path / log.FILE).read_bytes() == line
 
 
 def test_what_is_evaluated_is_logged_drawn_and_continued(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -105,13 +92,6 @@ def test_activations_that_are_not_finite_end_no_training(tmp_path: Path) -> None
         raise HashbenchError("activations: not finite")
 
     assert not any(log.HELD_OUT_AP in line for line in trained(tmp_path, evaluate=evaluate))
-
-
-def test_a_half_written_line_is_dropped(tmp_path: Path) -> None:
-    first, second = (f'{{"epoch": {epoch}, "alpha": 1.0, "seconds": 1.0}}\n' for epoch in range(2))
-    (tmp_path / log.FILE).write_text(first + second + '{"epoch": 2, "lo')
-    log.Log(tmp_path, 1)
-    assert (tmp_path / log.FILE).read_text() == first
 
 
 def test_a_log_gets_lines_with_the_loss_and_the_time_left(

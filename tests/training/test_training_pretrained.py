@@ -14,11 +14,10 @@ from typer.testing import CliRunner
 
 from hashbench import models
 from hashbench.cli._app import app
-from hashbench.contract import SavedHasher, TrainingData
+from hashbench.contract import TrainingData
 from hashbench.foundation import paths
 from hashbench.foundation.errors import HashbenchError
 from hashbench.losses import as_row_objective, supervision_of
-from hashbench.methods import METHODS
 from hashbench.models import Model, vggf
 from hashbench.runs.guard import load_hasher
 from hashbench.runs.run import Run
@@ -82,15 +81,6 @@ def test_training_starts_from_the_weights_and_subtracts_their_average_image(mat:
     np.testing.assert_allclose(inputs[0].numpy(), expected, atol=1e-3)
 
 
-def test_a_trained_hasher_is_kept_with_what_its_input_needs(mat: Path, tmp_path: Path) -> None:
-    official(mat)
-    data = examples(tmp_path)
-    hasher = METHODS.get("talr_ap").fit(settings(lr=1e-3), data)
-    (paths.weights() / OFFICIAL.weights.file).unlink()  # a trained one needs it no more
-    loaded = METHODS.get("talr_ap").load(settings(lr=1e-3), SavedHasher(tmp_path, "cpu"))
-    np.testing.assert_array_equal(loaded.encode(data.items), hasher.encode(data.items))
-
-
 def test_the_official_file_may_lie_anywhere_and_another_is_named_by_its_checksum(mat: Path, tmp_path: Path) -> None:
     start(settings(), examples(tmp_path, str(mat)))
     other = tiny.save(tmp_path / "other.mat", tiny.layers(seed=9), tiny.average_image())
@@ -105,21 +95,6 @@ def test_the_official_file_may_lie_anywhere_and_another_is_named_by_its_checksum
         with pytest.raises(HashbenchError, match=complaint) as caught:
             start(chosen, examples(tmp_path, file and str(file)))
         assert "\n" not in str(caught.value)
-
-
-def test_absent_weights_are_one_line_with_the_place_to_get_them(tmp_path: Path) -> None:
-    with pytest.raises(HashbenchError, match=r"weights of vggf not found: get https://.*--weights none") as caught:
-        start(settings(), examples(tmp_path))
-    assert "\n" not in str(caught.value)
-
-
-def test_without_weights_it_starts_from_random_ones(mat: Path, tmp_path: Path) -> None:
-    hasher = start(settings(weights="none"), examples(tmp_path))
-    assert all(torch.isfinite(values).all() for values in hasher.parameters())
-    assert (
-        Run.resolve("digits", "s1", "talr_ap", {"bits": 8, "model": "vggf", "weights": "none"}).name.identity["weights"]
-        == "none"
-    )
 
 
 @pytest.mark.parametrize(

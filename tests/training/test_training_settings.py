@@ -1,13 +1,9 @@
 """Which settings go together, and that new ones rename nothing."""
 
-import json
-
 import pytest
-from support.small_training import ROUNDS, embedding, settings
+from support.small_training import ROUNDS, settings
 
-from hashbench.contract import BitSettings
 from hashbench.foundation.errors import HashbenchError
-from hashbench.runs.run import Run
 from hashbench.training.settings import DeepSettings
 
 WRITTEN = {  # what a row's configuration held before other settings joined
@@ -60,42 +56,18 @@ def test_settings_that_got_a_default_later_are_part_of_a_name_all_the_same() -> 
     assert plain.model_dump(exclude_defaults=True) == {**WRITTEN, "momentum": 0.0, "tanh_scale": 1.0}
 
 
-def test_outputs_are_bits_or_what_the_settings_say() -> None:
-    assert settings(bits=24).outputs == 24
-    assert isinstance(settings(), BitSettings)
-    assert embedding(d=7).outputs == 7
-    assert not isinstance(embedding(), BitSettings)
-
-
-def test_a_setting_away_from_its_default_names_another_cell() -> None:
-    def named(**given: int | float | str | bool) -> Run:
-        return Run.resolve("digits", "s1", "talr_ap", {"bits": 12, **given})
-
-    for given in ({"width": 0.25}, {"optimiser": "adam", "momentum": 0.0}, {"hash_weight_decay": 0.0}, ROUNDS):
-        changed = named(**given)
-        assert changed.name.config_hash != named().name.config_hash
-        assert {key: changed.name.identity[key] for key in given} == given
-        json.dumps(changed.name.config)
-
-
 @pytest.mark.parametrize(
     ("changes", "complaint"),
     [
         ({"optimiser": "adam", "momentum": 0.9}, "has moments of its own: momentum = 0"),
         ({"optimiser": "adam", "momentum": 0.0, "momentum_form": "lr_inside"}, "momentum_form = 'lr_outside'"),
         ({"nesterov": True, "momentum": 0.0}, "momentum above 0"),
-        ({"batch_size": 1}, "batch_size: Input should be greater than or equal to 2, got 1"),
         ({"as_released": True, "variant": "exact"}, "as_released"),
-        ({"optimiser": "lion"}, "optimiser: Input should be 'sgd' or 'adam', got 'lion'"),
-        ({"steps_per_epoch": -1}, "steps_per_epoch: Input should be greater than or equal to 0, got -1"),
-        ({**ROUNDS, "classes_per_batch": 1}, "in one class there is nothing to tell apart"),
+        ({**ROUNDS, "classes_per_batch": 1}, "for each of 1 classes, two or more"),
         ({**ROUNDS, "classes_per_batch": 5}, "batch_size 12 is no two or more examples for each of 5 classes"),
         ({**ROUNDS, "classes_per_batch": 12}, "batch_size 12 is no two or more examples for each of 12 classes"),
-        ({**ROUNDS, "classes_per_batch": 24}, "batch_size 12 is no two or more examples for each of 24 classes"),
-        ({**ROUNDS, "steps_per_epoch": 0}, "classes_per_batch needs steps_per_epoch"),
+        ({**ROUNDS, "steps_per_epoch": 0}, "in steps_per_epoch: these three belong together"),
         ({"augment_per": "round"}, "needs classes_per_batch: without it a batch has no rounds"),
-        ({"width": 0.0}, "width: Input should be greater than 0, got 0.0"),
-        ({"hash_weight_decay": -0.1}, "hash_weight_decay: Input should be greater than or equal to 0, got -0.1"),
         (
             {"normalise": "pixel"},
             "normalise: Input should be 'channel', 'pixel_mean', 'unit_norm' or 'channel_unit_norm'",

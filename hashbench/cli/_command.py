@@ -109,6 +109,8 @@ def printing(command: Callable[..., Any], ink: Format = "text") -> Callable[...,
 
     @wraps(command)
     def printed(*, output: Format, as_json: bool, **arguments: Any) -> None:
+        if as_json and output not in (ink, "json"):
+            raise HashbenchError(f"--json cannot be combined with --format {output}: one of them says the format")
         returned: Sheet | Answer | None = command(**arguments)
         if returned is None:
             return

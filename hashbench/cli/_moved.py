@@ -14,6 +14,7 @@ _LAYOUT = {"--bits": "--layout {}", "--bit-order": "--layout {}"}
 _ARRAYS = {f"--{kind}-{what}": f"--array {kind}-{what}={{}}" for kind in KINDS for what in ("codes", "labels", "ids")}
 _SHARDS = "hashbench eval-shards counts a database in several files"
 _BUDGET = {"--budget": "a table at a budget is TABLE@BUDGET"}  # translated where a table is named: see ``_at_budget``
+_BY_ITSELF = "leave it out, for a GPU does what is faster by itself"
 _IN_PIECES = "codes are held in memory, packed; hashbench eval-shards counts a database of several files"
 OPTIONS = {
     "eval": {
@@ -26,10 +27,18 @@ OPTIONS = {
         "--trec-depth": "the run has 1,000 items of a query, or as many as the largest cutoff of --metric",
         "--qrels": "the option --trec FOLDER writes run.txt and qrels.txt",
     },
-    "eval-shards": {**_ARRAYS, **_LAYOUT},
-    "train": {"--threads": "--device cpu:{}"},
-    "speed": {"--threads": "--device cpu:{}"},
+    "eval-shards": {
+        **_ARRAYS,
+        **_LAYOUT,
+        "--append": "all shards with --counts FILE: those that the file lacks are counted",
+    },
+    "train": {"--threads": "--device cpu:{}", **dict.fromkeys(("--compile", "--channels-last"), _BY_ITSELF)},
+    "speed": {
+        "--threads": "--device cpu:{}",
+        "--weights": "any weights are as fast, so --set weights=none",
+    },
     "pretrain": {
+        "--width": "its setting width is a share of the model's own channels, such as --set width=0.5",
         "--threads": "--device cpu:{}",
         "--epochs": "--set epochs={}",
         "--checkpoint-every": "a checkpoint is written every 10 seconds",
@@ -43,17 +52,30 @@ OPTIONS = {
         **_BUDGET,
         "--cores": "--ray cores={}",
         "--memory": "--ray memory={}",
+        "--processes": "one process trains a run, and --jobs N makes N runs side by side",
     },
     "compare": {
         "--bit-order": "--layout {}",
         "--csv": "hashbench compare ... --format csv > FILE",
         "--interval": "the interval holds 95% of the samples",
+        "--samples": "there are 10,000 samples",
+        "--top": "the five queries that differ most are shown, and hashbench eval --per-query FILE writes all",
     },
     "show": {"--kind": "hashbench show KIND/NAME, such as method/itq"},
     "status": _BUDGET,
-    "bundle": _BUDGET,
-    "table": {**_BUDGET, "--figures": "--all --write writes the figures too"},
-    "search": {**_ARRAYS, **_LAYOUT},
+    "bundle": {**_BUDGET, "--seeds": "all seeds that are stored are packed"},
+    "verify": {"--rows-only": "status 1 and the last line say that no run was scored again"},
+    "table": {
+        **_BUDGET,
+        "--figures": "the options --all --write write the figures too",
+        "--distinct": "distinct = true in the file of the table, or hashbench show RUN",
+    },
+    "split": {"--relevance": "docs/datasets.md has what it showed of LabelMe"},
+    "search": {
+        **_ARRAYS,
+        **_LAYOUT,
+        "--method": "all items are compared, and hashbench export --codes --to faiss writes codes for faiss's indexes",
+    },
     "export": {**_LAYOUT},
     "index": {
         "--codes": "the codes are in the file ITEMS",
@@ -76,12 +98,15 @@ OPTIONS = {
         **dict.fromkeys(("--header", "--no-header"), "numpy.savez('mine.npz', items=items, labels=labels)"),
     },
     "results import": {"--bit-order": "--layout {}"},
+    "results prune": {"--only": "without --yes all of it is listed, and a file that shall go alone is removed by hand"},
 }
 COMMANDS = {
     "results list": "list runs",
     "results show": "show",
     "index build": "hashbench index ITEMS QUERIES --embeddings FILE reads the items themselves",
     "index query": "index",
+    "results add": "results merge",
+    "results diff": "hashbench compare A B of runs, and hashbench results merge FOLDER --dry-run of folders",
     "results collect": "hashbench bundle TABLE, and hashbench results merge of the bundle, keep the histograms",
     "dataset remove": "remove NAME/ and cards/NAME.toml from the data folder, which hashbench doctor names",
 }

@@ -26,9 +26,7 @@ Datasets = Annotated[
     Argument(parser=card_of, metavar="NAME...", help="Data sets: hashbench list datasets.", autocompletion=DATASETS),
 ]
 ProtocolName = Annotated[str | None, Option(help="Needed if the data set has several.")]
-Metric = Annotated[
-    str, Option(metavar="METRIC", help="What is compared, such as ndcg or recall@10: hashbench list metrics.")
-]
+Metric = Annotated[str, Option(metavar="METRIC", help="What is compared: hashbench list metrics.")]
 
 
 def _number_of_jobs(text: str | int) -> int:
@@ -45,7 +43,8 @@ Jobs = Annotated[
 ]
 Device = Annotated[str, Option(help="auto, cpu, cuda or cuda:N.")]
 TrainingDevice = Annotated[str, Option(help="auto, cpu, cpu:N (threads), cuda or cuda:N.")]
-Splits = Annotated[int, Option(min=1, help="Number of splits: the protocol's seed and the SPLITS - 1 seeds after it.")]
+SEEDS = "Runs of each cell, with seeds 0 to N - 1."
+Splits = Annotated[int, Option(min=1, help="Splits, by N seeds from the protocol's on.")]
 SplitSeed = Annotated[int | None, Option(min=0, max=2**32 - 1, help="Seed of the split. Default: the protocol's.")]
 TABLES = complete("tables", "figures")
 
@@ -61,8 +60,8 @@ CodesLayout = Annotated[
     Option(
         "--layout",
         metavar="BITS,ORDER,ROWS",
-        help="How codes are stored, as far as files do not say it: bits of an item; the first bit of a byte, big or "
-        "little; items-by-bits or bits-by-items. Each part may stand alone: 48,little.",
+        help="Of codes without a header: bits of an item; big or little, the first bit of a byte; items-by-bits or "
+        "bits-by-items. Or parts: 48,little.",
         rich_help_panel=READING,
     ),
 ]

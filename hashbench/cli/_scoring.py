@@ -21,7 +21,11 @@ PerQuery = Annotated[Path | None, Option(metavar="FILE", help="Write a CSV file,
 Curves = Annotated[Path | None, Option(metavar="FOLDER", help="Write curves as CSV and PNG.")]
 Arrays = Annotated[
     list[str] | None,
-    Option(metavar="NAME=FILE:KEY", help="Of query-codes and others; repeatable.", rich_help_panel=READING),
+    Option(
+        metavar="NAME=FILE:KEY",
+        help="Where an array is: query-codes, query-labels, ...; repeatable.",
+        rich_help_panel=READING,
+    ),
 ]
 
 

@@ -12,6 +12,7 @@ from hashbench.cli import _interrupts
 from hashbench.cli._command import Answer
 from hashbench.cli._fill import fill_tables
 from hashbench.cli._options import DATASETS, Device, ProtocolName, given, program
+from hashbench.cli._options import SEEDS as RUNS
 from hashbench.cli._terminal import rows_read
 from hashbench.cli.catalogue import card_of
 from hashbench.datasets.protocol import Neighbours
@@ -47,63 +48,50 @@ def command(
         ),
     ],
     methods: Annotated[
-        str | None, Option(metavar="METHOD,METHOD,...", help="The methods that are compared; needed with labels.")
+        str | None, Option(metavar="A,B,...", help="Methods; needed with labels: hashbench list methods.")
     ] = None,
     bits: Annotated[
         str | None,
         Option(
             metavar="N,N,...",
-            help="Code lengths. Default: 16,32, or as many numbers as an item has; of vectors 64,128,256 and these.",
+            help="Code lengths. Default: 16,32; of vectors 64,128,256 too.",
         ),
     ] = None,
-    k: Annotated[int | None, Option(min=1, help="Of vectors: the nearest that are to be found. Default: 10.")] = None,
+    k: Annotated[int | None, Option(min=1, help="Vectors: the nearest that are to be found. Default: 10.")] = None,
     rescore: Annotated[
         str | None,
         Option(
-            metavar="F,F,...",
-            help="Of vectors: how many times k candidates are rescored; 4, or the most, chooses. Default: 2,4,10.",
+            metavar="N,N,...",
+            help="Vectors: N times k candidates. Default: 2,4,10.",
         ),
     ] = None,
     target: Annotated[
-        float | None, Option(min=0, max=1, help="Of vectors: the recall that the smallest code must reach. Def.: 0.95.")
+        float | None, Option(min=0, max=1, help="Vectors: recall of the smallest code. Default: 0.95.")
     ] = None,
-    seeds: Annotated[
-        int | None, Option(min=1, help="Number of runs of each cell, with seeds 0 .. SEEDS - 1. Default: 3.")
-    ] = None,
+    seeds: Annotated[int | None, Option(min=1, help=f"{RUNS} Default: 3.")] = None,
     tune_trials: Annotated[
-        int, Option("--tune", min=0, metavar="N", help="First search each method's settings, in N trials.")
+        int, Option("--tune", min=0, metavar="N", help="First search settings, N trials a method.")
     ] = 0,
-    features: Annotated[
-        str | None, Option(metavar="MODEL", help="Use the features of this network; extracted if they are not there.")
-    ] = None,
-    model: Annotated[
-        str | None, Option(help="The form of all methods' hash functions that have a choice. Default: linear.")
-    ] = None,
+    features: Annotated[str | None, Option(metavar="MODEL", help="Hash the features of this network.")] = None,
+    model: Annotated[str | None, Option(help="The form of hash functions. Default: linear.")] = None,
     protocol: ProtocolName = None,
     metric: Annotated[
         str | None,
-        Option(metavar="METRIC", help="What is compared, such as ndcg: hashbench list metrics. Default: ap."),
+        Option(metavar="METRIC", help="What is compared: hashbench list metrics. Default: ap."),
     ] = None,
-    name: Annotated[str | None, Option(help="Name of the table. Default: bench_ and the name of the data set.")] = None,
-    jobs: Annotated[
-        int | None, Option(min=1, help="Number of runs at the same time. Default: 1; of vectors one for each core.")
-    ] = None,
+    name: Annotated[str | None, Option(help="Name of the table. Default: bench_ and the data set.")] = None,
+    jobs: Annotated[int | None, Option(min=1, help="Runs at a time. Default: 1; of vectors one a core.")] = None,
     device: Device = "auto",
 ) -> Answer:
-    """Compare methods on a data set, from training to the table; or codes of vectors without labels.
+    """Compare methods on a data set with labels, or codes of vectors without.
 
-    The table is declared in experiments/tables/ of the current folder, or of --root; --tune puts what it finds into a
-    recipe beside it, by queries that are held out of the database, at the largest of the code lengths. Then all cells
-    are trained and scored, and the table is printed and written to results/tables/, with a picture. run, table, report
-    and bundle take it like any other. After an interruption the same command continues.
+    The table is declared in experiments/tables/ of the current folder, or of --root. All its cells are trained and
+    scored, and it is written to results/tables/. --tune searches settings first, by queries that are held out of the
+    database. If a run fails, a footnote names it, and the exit status is 1. After an interruption the same command
+    continues.
 
-    Of vectors without labels (a file such as vectors.npy, which becomes a data set, or a data set of such) the nearest
-    by floats are to be found: the table has the recall by codes alone and after candidates are rescored by the floats,
-    and the bytes of a vector. The last line names the smallest code that reaches the target, and the command that makes
-    it. Files are in results/bench/.
-
-    What cannot work is refused before anything is written. If a run fails all the same, the table has the others, a
-    footnote names it, and the exit status is 1.
+    Of vectors (vectors.npy, or a data set of such) the table has the recall of the nearest, by codes alone and after
+    candidates are rescored by the floats. Files are in results/bench/.
     """
     Options(device=device).require_device()
     _interrupts.say_that_it_continues()

@@ -22,7 +22,6 @@ def command(
         str, Argument(metavar="TABLE[@BUDGET]", help="See hashbench list tables.", autocompletion=complete("tables"))
     ],
     out: Annotated[Path | None, Option("--out", "-o", help="The archive. Default: TABLE-bundle.zip.")] = None,
-    seeds: Annotated[int | None, Option(min=1, help="Only seeds 0 .. SEEDS - 1. Default: all that are stored.")] = None,
     splits: Splits = 1,
     no_codes: Annotated[bool, Option("--no-codes", help="Leave the codes out.")] = False,
     by: Annotated[str | None, Option("--by", metavar="NAME", help="Who made the rows; results merge keeps it.")] = None,
@@ -35,7 +34,7 @@ def command(
     with retold(lambda fault: f"--by {fault}", ValueError):
         by = None if by is None else maker_name(by)
     name, _, budget = table.partition("@")
-    order = Order(name, budget or None, splits, seeds, not no_codes, by)
+    order = Order(name, budget or None, splits, codes=not no_codes, maker=by)
     path = out or Path(f"{order.folder}.zip")
     require_output(path)
     packed = pack(order, path, rows_read(), note)

@@ -3,7 +3,7 @@
 ``list``, ``show`` and the completion of the shell use it. Importing it imports nothing heavy.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -14,7 +14,7 @@ from hashbench.cli._terminal import leave_out, rows_read
 from hashbench.foundation import paths
 from hashbench.foundation.errors import HashbenchError, printable
 from hashbench.foundation.registry import each_usable
-from hashbench.showing.sheet import Grid, Sheet
+from hashbench.showing.sheet import Grid, Sheet, Value
 
 if TYPE_CHECKING:
     from hashbench.datasets.card import Card
@@ -35,6 +35,14 @@ class Entry:
         """What the entry is chosen by: its settings among what is known of it."""
         return {**self.more.get("settings", {}), **self.more}
 
+    def record(self, columns: Sequence[str]) -> list[Value]:
+        """The name, and what the entry has in the columns."""
+        known = {"group": self.group, "text": self.text, **self.more}
+        for name, mean in self.more.get("metrics", {}).items():
+            known |= {"metric": name, "mean": mean}
+            break
+        return [self.name, *map(known.get, columns)]
+
     @property
     def values(self) -> dict[str, Any]:
         """The entry as --json prints it."""
@@ -48,7 +56,7 @@ class Kind:
 
     ``names_in`` is module:attribute, a catalogue or function. ``show`` calls the function ``one`` of the module
     ``sheets``. ``typed`` gives the names that a shell completes, without importing anything heavy. ``is_longer``: more
-    are listed than ``show`` has.
+    are listed than ``show`` has. ``columns`` are those of a CSV file, after the name.
     """
 
     what: str
@@ -58,6 +66,7 @@ class Kind:
     typed: Callable[[], Iterable[str]] = tuple
     is_longer: bool = False
     sheets: str = "_sheet"
+    columns: Sequence[str] = ("group", "text")
 
     def names(self) -> list[str]:
         """The names of the entries."""
@@ -181,10 +190,13 @@ def run_entry(name: str, row: "Row") -> Entry:
     """A run with its first score and its day."""
     metrics = {metric: value.mean for metric, value in (row.metrics or row.all_metrics()).items()}
     score = next((f"{printable(key)} {mean:.4f}" for key, mean in metrics.items() if mean is not None), row.status)
-    of_row = {"dataset", "protocol", "method", "settings", "seed", "split_seed", "budget", "status", "utc", "maker"}
     marked = "  imported" if row.is_imported else ""
     marked += f"  by {row.maker}" if row.maker else ""
-    return Entry(name, f"{score}  {row.utc[:10]}{marked}", more={**row.model_dump(include=of_row), "metrics": metrics})
+    return Entry(
+        name,
+        f"{score}  {row.utc[:10]}{marked}",
+        more={**row.model_dump(include={*OF_RUN, "settings"}), "metrics": metrics},
+    )
 
 
 def _run_names() -> list[str]:
@@ -234,6 +246,8 @@ def _cards_here() -> Iterable[str]:
 
 
 CONVENTIONS = "evaluation.conventions:CONVENTIONS"
+OF_RUN = ("dataset", "protocol", "method", "seed", "split_seed", "budget", "status", "utc", "maker")
+RUN_COLUMNS = (*OF_RUN, "metric", "mean")
 KINDS = {
     "methods": Kind(
         "methods, and what they are compared with", _methods, "methods:METHODS", "method", _files_in("methods")
@@ -242,7 +256,9 @@ KINDS = {
     "protocols": Kind("splits of the data sets into queries, database and training", _protocols),
     "tables": Kind("tables of papers, and of our own", _tables, "tables.spec:names", "table", _files_in("tables")),
     "figures": Kind("figures of papers, and of our own", _figures, "figures:names", "figure", _files_in("figures")),
-    "runs": Kind("stored runs with their scores", _runs, None, "run", _run_names, sheets="_run_sheet"),
+    "runs": Kind(
+        "stored runs with their scores", _runs, None, "run", _run_names, sheets="_run_sheet", columns=RUN_COLUMNS
+    ),
     "metrics": Kind("metrics of a ranking or of a bucket search", _metrics, "metrics:METRICS", "metric"),
     "models": Kind("networks that deep methods train", _models, "models:MODELS", "model"),
     "features": Kind("features that shallow methods hash", _features, "features:FEATURES", "features", is_longer=True),

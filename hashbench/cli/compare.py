@@ -16,7 +16,7 @@ from hashbench.codes import files
 from hashbench.codes.files import Explicit
 from hashbench.evaluation import compare, scorer
 from hashbench.evaluation.compare import Comparison, Side
-from hashbench.evaluation.paired import Paired, holm
+from hashbench.evaluation.paired import LEVEL, SAMPLES, Paired, holm
 from hashbench.evaluation.scorer import Scorer
 from hashbench.foundation.errors import HashbenchError, printable, retold
 from hashbench.metrics import shown
@@ -29,7 +29,8 @@ from hashbench.tables.collect import collect
 from hashbench.tables.difference import claim, compare_scores
 
 SIGNED = "+.4f"  # of a difference
-INTERVAL = 0.95  # share of the samples inside the interval
+TOP = 5  # queries that differ most
+INTERVAL = 1 - LEVEL  # share of the samples inside the interval
 RECORDS = (
     *("metric", "a", "b", "mean_a", "mean_b", "difference", "low", "high", "p"),
     *("p_holm", "n_splits", "n_queries"),
@@ -60,8 +61,6 @@ def command(
         ),
     ],
     metric: Annotated[list[str] | None, Option(help="Metrics, named as for hashbench eval; repeatable.")] = None,
-    samples: Annotated[int, Option(min=100, max=10_000_000, help="Samples of the bootstrap.")] = 10_000,
-    top: Annotated[int, Option(min=0, help="The number of queries shown that differ most.")] = 5,
     exclude_self: Annotated[bool, Option("--exclude-self", help="Of saved codes, as in hashbench eval.")] = False,
     table: Annotated[
         str | None, Option(metavar="TABLE[/SECTION[/COLUMN]]", help="Compare rows of this table over all their splits.")
@@ -85,16 +84,16 @@ def command(
             "--table compares what the table shows: --metric and the options of saved codes cannot be used with it"
         )
     if table is not None:
-        result = _compare_lines(table, sides, bits, samples)
+        result = _compare_lines(table, sides, bits)
     else:
         if bits is not None:
             raise HashbenchError(f"--bits is the column of --table; of saved codes: --layout {bits}")
         stored = layout_of(layout)
         explicit = Explicit(bits=stored.bits, bit_order=stored.bit_order, layout=stored.rows)
         compared = [_side(name, explicit, exclude_self, program(context)) for name in sides]
-        result = _compare_codes(compared, metric, top, samples)
+        result = _compare_codes(compared, metric)
         print_notes([note for named in compared for note in named.notes])
-    values = {**result.values, "samples": samples, "interval": INTERVAL}
+    values = {**result.values, "samples": SAMPLES, "interval": INTERVAL}
     return replace(result.sheet, values=lambda: values, records=result.records)
 
 
@@ -127,25 +126,25 @@ def _corrected(differences: Sequence[Mapping[str, Paired]]) -> dict[str, list[fl
     return {metric: holm([by_metric[metric].p for by_metric in differences]) for metric in differences[0]}
 
 
-def _compare_codes(compared: list[NamedSide], metric: list[str] | None, top: int, samples: int) -> Result:
+def _compare_codes(compared: list[NamedSide], metric: list[str] | None) -> Result:
     """The differences over the queries of one split."""
     sides = [named.side for named in compared]
     names = [side.name for side in sides]
     parsed = compare.check_names(metric or scorer.DEFAULT)
-    comparisons = [compare.compare(a, b, parsed, samples=samples, interval=INTERVAL) for a, b in combinations(sides, 2)]
+    comparisons = [compare.compare(a, b, parsed) for a, b in combinations(sides, 2)]
     differences: list[Mapping[str, Paired]] = [comparison.metrics for comparison in comparisons]
     first = comparisons[0]
     if len(comparisons) == 1:
-        grids = [_sides(compared), _grid(first.metrics), *_different(first, top)]
-        values = _json(compared[0], compared[1], first, top)
+        grids = [_sides(compared), _grid(first.metrics), *_different(first)]
+        values = _json(compared[0], compared[1], first)
     else:
         grids = [_sides(compared), *_grids_of_all(names, differences)]
         values = _json_of_all(compared, comparisons)
-    sheet = Sheet(grids=grids, texts=[_queries(first)], notes=[*_how(differences, samples)])
+    sheet = Sheet(grids=grids, texts=[_queries(first)], notes=[*_how(differences)])
     return Result(names, differences, values, sheet)
 
 
-def _compare_lines(named: str, labels: Sequence[str], bits: int | None, samples: int) -> Result:
+def _compare_lines(named: str, labels: Sequence[str], bits: int | None) -> Result:
     """The differences of rows of a table over the splits that both have."""
     table_name, _, section = named.partition("/")
     store = rows_read()
@@ -158,7 +157,7 @@ def _compare_lines(named: str, labels: Sequence[str], bits: int | None, samples:
             lacking = f"no split has the {shown(lines.metric)} of each query of both"
             fault = f"table {table_name}, {labels[a]} and {labels[b]}: {lacking}"
             raise HashbenchError(f"{fault}: hashbench compare RUN RUN compares two runs by their histograms")
-        difference = compare_scores(scores[a], scores[b], samples=samples, interval=INTERVAL)
+        difference = compare_scores(scores[a], scores[b])
         differences.append({lines.metric: difference})
     names = [cell.declared.row for cell in lines.cells]
     values = {
@@ -171,7 +170,7 @@ def _compare_lines(named: str, labels: Sequence[str], bits: int | None, samples:
     }
     where = ", ".join(part for part in (table_name, lines.section, lines.column) if part)
     sides = Grid([*zip(ascii_uppercase, names, strict=False)])
-    notes = [*_how(differences, samples)]
+    notes = [*_how(differences)]
     p_holm = _corrected(differences)[lines.metric]
     for (a, b), by_metric, p in zip(_pairs(names), differences, p_holm, strict=True):
         notes.append(claim(names[a], names[b], by_metric[lines.metric], p))
@@ -252,8 +251,8 @@ def _side_json(compared: NamedSide) -> dict[str, Any]:
     return values
 
 
-def _json(a: NamedSide, b: NamedSide, comparison: Comparison, top: int) -> dict[str, Any]:
-    different = {name: [*map(asdict, comparison.most_different(name, top))] for name in comparison.metrics}
+def _json(a: NamedSide, b: NamedSide, comparison: Comparison) -> dict[str, Any]:
+    different = {name: [*map(asdict, comparison.most_different(name, TOP))] for name in comparison.metrics}
     values: dict[str, Any] = {"same_queries_by": comparison.same_by, "over": "queries", **_sizes(comparison)}
     values |= {"a": _side_json(a), "b": _side_json(b)}
     metrics = {name: asdict(paired) for name, paired in comparison.metrics.items()}
@@ -291,14 +290,14 @@ def _grid(metrics: Mapping[str, Paired]) -> Grid:
     return Grid(rows, ["metric", "A", "B", "A - B", f"{100 * INTERVAL:g}% interval", "p"])
 
 
-def _how(differences: Sequence[Mapping[str, Paired]], samples: int) -> Iterator[str]:
+def _how(differences: Sequence[Mapping[str, Paired]]) -> Iterator[str]:
     """How interval and p were made, for what they hold, and how p is corrected where there are several pairs."""
     is_of_one_split = any(paired.is_of_one_split for by_metric in differences for paired in by_metric.values())
     over = "splits and their queries"
     if is_of_one_split:
         over = "the queries"
     share = f"{100 * INTERVAL:g}%"
-    yield f"interval ({share}) and p: paired bootstrap over {over}, {samples:,} samples; p is two-sided"
+    yield f"interval ({share}) and p: paired bootstrap over {over}, {SAMPLES:,} samples; p is two-sided"
     if len(differences) > 1:
         yield f"p (Holm): corrected for the {len(differences)} comparisons of each metric"
     if is_of_one_split:
@@ -316,10 +315,10 @@ def _p(p: float) -> Number:
     return Number(p, ".4f" if p >= 5e-5 else ".1e")
 
 
-def _different(comparison: Comparison, top: int) -> Iterator[Grid]:
+def _different(comparison: Comparison) -> Iterator[Grid]:
     """The queries that differ most in the first metric; their ids, where they have some."""
     metric = next(iter(comparison.metrics))
-    queries = list(comparison.most_different(metric, top))
+    queries = list(comparison.most_different(metric, TOP))
     columns = ["query", "A", "B", "A - B"]
     has_ids = any(query.id is not None for query in queries)
     if has_ids:

@@ -1,5 +1,6 @@
 """``hashbench eval-shards``: scores saved codes whose database is in several files."""
 
+import re
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -26,9 +27,9 @@ FEW = 3  # notes that are printed: each shard may have its own
 def command(
     files: Annotated[list[Path] | None, Argument(metavar="FILE_OR_FOLDER...", help="The queries.")] = None,
     *,
-    shards: Annotated[str, Option(metavar="'PATTERN[:KEY]'", help="The files of the database: 'pieces/db-*.h5'.")],
+    shards: Annotated[str, Option(metavar="'PATTERN'", help="The files of the database: 'db-*.h5' or 'db-*.h5:KEY'.")],
     shard_labels: Annotated[
-        str | None, Option(metavar="'PATTERN[:KEY]'", help="The labels of the shards, if in files of their own.")
+        str | None, Option(metavar="'PATTERN'", help="The labels of the shards, if in other files.")
     ] = None,
     metric: MetricNames = None,
     ties: Annotated[
@@ -38,29 +39,28 @@ def command(
     pairs: Pairs = None,
     per_query: PerQuery = None,
     curves: Curves = None,
-    jobs: Annotated[int, Option(min=1, help="The number of shards that are counted at the same time.")] = 1,
+    jobs: Annotated[int, Option(min=1, help="Shards that are counted at the same time.")] = 1,
     ray: Annotated[str | None, Option(metavar="ADDRESS", help="Count on Ray: auto, host:port; or local.")] = None,
-    counts: Annotated[
-        Path | None, Option(metavar="FILE.npz", help="Keep the sum of the finished shards, to continue from it.")
-    ] = None,
-    append: Annotated[bool, Option("--append", help="Add the shards, all of them new, to --counts.")] = False,
+    counts: Annotated[Path | None, Option(metavar="FILE.npz", help="Keep the counts, to continue from them.")] = None,
     device: Device = "auto",
     array: Arrays = None,
     layout: CodesLayout = None,
 ) -> Sheet:
-    """Compute metrics of saved codes whose database is in several files, exactly as if it were one.
+    """Compute metrics of saved codes whose database is in several files.
 
-    Each file is a shard, with codes and labels of the database. It is counted by itself, here or on a Ray cluster, and
-    the counts add up. The report is that of hashbench eval.
+    Each file is a shard, with codes and labels of the database. Shards are counted one by one, here or on a Ray
+    cluster, and the counts add up exactly. With --counts only new shards are counted.
     """
     if ray is not None and jobs > 1:
         raise HashbenchError("--jobs cannot be combined with --ray: the cluster counts as many as fit")
-    if append and counts is None:
-        raise HashbenchError("--append needs --counts FILE, which holds the shards that are finished")
     metrics = Metrics.parse(metric or DEFAULT)
     places = places_of(array, ["query_codes", "query_labels"])
     if not files and "query_codes" not in places:
         raise HashbenchError("no queries: name a file or folder of codes, or their arrays with --array")
+    unquoted = re.sub("[0-9]+", "*", shards)
+    if any(re.sub("[0-9]+", "*", str(path)) == unquoted != shards for path in files or ()):
+        advice = f"quote it, so that the shell does not put files in its place: --shards '{unquoted}'"
+        raise HashbenchError(f"--shards {shards}: a pattern is expected: {advice}")
     stored = layout_of(layout)
     explicit = Explicit(places, stored.bits, stored.bit_order, stored.rows)
     source = Source(tuple(files or ()), explicit, usable(device))
@@ -69,7 +69,7 @@ def command(
     require_apart([*source.files, *(path for part in parts for path in part.paths)], outputs)
     if counts is not None:
         _interrupts.say_that_it_continues()
-    total, query = count_shards(source, parts, counts=counts, append=append, jobs=jobs, address=ray)
+    total, query = count_shards(source, parts, counts=counts, jobs=jobs, address=ray)
     queries = [*map(str, files or [])] or [places["query_codes"]]
     evaluation = Evaluation(
         ", ".join([*queries, shards]),

@@ -14,7 +14,7 @@ from hashbench.foundation.config import Setting
 from hashbench.foundation.errors import HashbenchError, unknown
 from hashbench.foundation.registry import canonical
 from hashbench.runs.interrupted import Interrupted, interrupted
-from hashbench.showing.sheet import Code, Grid, Sheet
+from hashbench.showing.sheet import Code, Grid, Sheet, records
 from hashbench.tables import papers, spec
 from hashbench.tables.settings import sheet_of_settings
 
@@ -94,7 +94,12 @@ def _entries(kind: str, only: list[tuple[str, Setting]], program: list[str]) -> 
             values["interrupted"] = [asdict(run) for run in runs]
         return values
 
-    return Sheet(grids=[*grids_of(entries), Grid([((Code(run.line),),) for run in runs])], values=values)
+    columns = KINDS[kind].columns
+    return Sheet(
+        grids=[*grids_of(entries), Grid([((Code(run.line),),) for run in runs])],
+        values=values,
+        records=lambda: records(("name", *columns), (entry.record(columns) for entry in entries)),
+    )
 
 
 def _has(properties: Mapping[str, Any], wanted: Mapping[str, set[str]]) -> bool:

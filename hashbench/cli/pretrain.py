@@ -22,7 +22,6 @@ from hashbench.showing.sheet import Sheet
 def command(
     dataset: Dataset,
     model: Annotated[str, Option(help="A network without official weights, such as resnet9; hashbench list models.")],
-    width: Annotated[int | None, Option(min=1, help="Channels of the first layer. Default: the model's own.")] = None,
     seed: _options.RunSeed = 0,
     protocol: ProtocolName = None,
     settings: _options.Settings = None,
@@ -39,12 +38,12 @@ def command(
     _interrupts.say_that_it_continues()
     require_torch()
     chosen_settings = _options.parse_settings(settings or [])
-    for key in {"model", "width", "classes"} & chosen_settings.keys():
+    for key in {"model", "classes"} & chosen_settings.keys():
         remedy = f"use --{key}"
         if key == "classes":
             remedy = "the data set has its number"
         raise HashbenchError(f"--set {key}=... cannot be used: {remedy}")
-    run = classifier_run(dataset, protocol, model, chosen_settings, channels=width, seed=seed)
+    run = classifier_run(dataset, protocol, model, chosen_settings, seed=seed)
     store = Store.default()
     if dry_run:
         return sheet_of_settings(run, stored_row(run, store))

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -12,12 +11,7 @@ from typer import Argument, Option
 from hashbench.bundle import state
 from hashbench.bundle.receive import Received, receive
 from hashbench.cli._command import Answer, Commands, lines
-from hashbench.cli._options import (
-    CodesLayout,
-    ProtocolName,
-    SplitSeed,
-    layout_of,
-)
+from hashbench.cli._options import CodesLayout, ProtocolName, SplitSeed, layout_of
 from hashbench.cli._row_text import answer_of_row
 from hashbench.cli._terminal import leave_out, rows_read
 from hashbench.cli.catalogue import complete
@@ -34,7 +28,6 @@ from hashbench.runs.store import Store
 from hashbench.showing.sheet import Grid, Sheet, Value, records
 
 app = Commands()
-Prunable = StrEnum("Prunable", ["failed", "damaged", "folder"])  # as runs.prune.Useless.kind, which is imported later
 shown = partial(printable, most=300)  # a text of a row of another machine
 
 
@@ -167,7 +160,6 @@ def import_(
 
 @app.command("prune", short_help="Remove failed and damaged rows, and folders of no use.")
 def prune(
-    only: Annotated[list[Prunable] | None, Option(help="Only rows, or folders, of this kind; repeatable.")] = None,
     yes: Annotated[bool, Option("--yes", help="Remove them; without it they are only listed.")] = False,
 ) -> Answer:
     """List, or remove with --yes, what is of no use: failed rows, damaged rows, folders that no run continues from.
@@ -176,7 +168,7 @@ def prune(
     the folder of a run that was interrupted: hashbench list runs has the command that continues it.
     """
     store = rows_read()
-    chosen = [thing for thing in useless(store, leave_out) if not only or thing.kind in only]
+    chosen = [*useless(store, leave_out)]
     listed = chosen
     if yes:
         listed = [thing for thing in chosen if thing.remove(store)]
@@ -184,7 +176,7 @@ def prune(
     n_damaged = sum(thing.kind == "damaged" for thing in chosen)
     error = None
     if n_damaged and not yes:
-        remedy = "hashbench results prune --only damaged --yes removes them"
+        remedy = "hashbench results prune --yes removes them"
         error = CheckFailed(f"{counted(n_damaged, 'row')} damaged: {remedy}")
     return Answer(sheet, error=error)
 

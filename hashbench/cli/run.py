@@ -9,7 +9,7 @@ from typer import Argument, Exit, Option
 
 from hashbench import figures
 from hashbench.cli._fill import fill_tables
-from hashbench.cli._options import TABLES, Device, Jobs, Splits, pairs_of
+from hashbench.cli._options import SEEDS, TABLES, Device, Jobs, Splits, pairs_of
 from hashbench.foundation.errors import HashbenchError, printable
 from hashbench.foundation.parallel import available_cores
 from hashbench.foundation.progress import note
@@ -29,48 +29,35 @@ def command(
     tables: Annotated[
         list[str], Argument(metavar="TABLE[@BUDGET]...", help="Tables or figures.", autocompletion=TABLES)
     ],
-    seeds: Annotated[int, Option(min=1, help="Number of runs of each cell, with seeds 0 .. SEEDS - 1.")] = 1,
+    seeds: Annotated[int, Option(min=1, help=SEEDS)] = 1,
     splits: Splits = 1,
     only: Annotated[
-        list[str] | None, Option(metavar="KEY=VALUE", help="Only runs with this dataset, method, seed or setting, ...")
+        list[str] | None, Option(metavar="KEY=VALUE", help="Only runs of this method, bits, seed, ...; repeatable.")
     ] = None,
     jobs: Jobs = 1,
     device: Device = "auto",
-    minutes: Annotated[
-        float | None, Option(metavar="M", help="Stop after M minutes at a checkpoint; the same command goes on.")
-    ] = None,
+    minutes: Annotated[float | None, Option(metavar="M", help="Stop after M minutes at a checkpoint.")] = None,
     timeout: Annotated[float | None, Option(metavar="MINUTES", help="End a longer run, as failed.")] = None,
-    retry_failed: Annotated[bool, Option("--retry-failed", help="Run again what failed in an earlier call.")] = False,
+    retry_failed: Annotated[bool, Option("--retry-failed", help="Run again what failed before.")] = False,
     ray: Annotated[
         list[str] | None,
-        Option(
-            metavar="ADDRESS,cores=N,memory=GIB",
-            help="On a Ray cluster: auto, host:port; or local. A run has N cores, 1 by default.",
-        ),
+        Option(metavar="ADDRESS,...", help="On Ray: auto, host:port or local; ,cores=4,memory=8 (GiB) for each run."),
     ] = None,
-    dry_run: Annotated[bool, Option("--dry-run", help="Print the missing runs and how long they take.")] = False,
+    dry_run: Annotated[bool, Option("--dry-run", help="Print the missing runs and their hours.")] = False,
 ) -> Sheet | None:
-    """Train and score every cell of the tables that is not measured yet.
+    """Train and score every cell of tables that is not measured yet.
 
-    All seeds of a cell share the protocol's own split; with --splits N each cell is run on N splits. In a table whose
-    file says repeats = "splits" seed r is on split r. --only bits=32 --only method=itq --only method=lsh leaves two
-    methods at 32 bits: several values of one key are alternatives. TABLE@cpu is the table at the budget cpu.
+    --only bits=32 --only method=itq --only method=lsh leaves two methods at 32 bits. TABLE@cpu is the table at the
+    budget cpu. Runs whose data or weights are not here are named first, and left out. After an interruption the same
+    command continues.
 
-    Runs whose data set or weights are not here are not tried: what is missing is said first, and the others are made.
+    With --jobs each run has a process, a share of the cores and a GPU of its own; what it prints is in output.txt of
+    its folder. --jobs auto measures the memory of the first run.
 
-    --jobs auto executes one run, measures its memory, and then as many at the same time as fit into the memory of the
-    machine and of its GPUs, at most one for each core.
+    With --minutes M no run but the first begins after M minutes, and each training stops at a checkpoint; the exit
+    code is then 3.
 
-    After an interruption the same command continues. With --jobs each run has a process of its own, with its share of
-    the cores and a GPU of its own where there are several; what it prints is in output.txt of its folder. If the
-    process dies, the run is tried once more; then it is stored as failed.
-
-    --minutes 12 makes a slice of the work: no run but the first begins after 12 minutes, and each training stops at the
-    checkpoint before; a run that is past its training is finished. The exit code is then 3, and 1 where a run failed.
-    --timeout is no such limit: it ends a single run that hangs, and stores it as failed.
-
-    With --ray the runs are tasks of a cluster, whose nodes need the same hashbench and no shared disk: the data are
-    sent to a node that lacks them, and rows and working files come back.
+    With --ray runs are tasks of a cluster of nodes with the same hashbench: data are sent to them, rows come back.
     """
     cluster = _cluster(ray)
     _require_minutes(minutes, cluster.address)

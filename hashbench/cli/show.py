@@ -1,6 +1,7 @@
 """``hashbench show``: all about one method, data set, table, figure, run, metric, model or set of features."""
 
 import shlex
+from collections.abc import Iterator
 from typing import Annotated, Any
 
 from typer import Argument, Context
@@ -11,9 +12,10 @@ from hashbench.cli.catalogue import KINDS, Kind, complete
 from hashbench.foundation.errors import HashbenchError, nearest
 from hashbench.foundation.registry import canonical
 from hashbench.models import MODELS, canonical_model
-from hashbench.showing.sheet import Sheet
+from hashbench.showing.sheet import Cell, Grid, Sheet
 
 NAMES = complete("methods", "datasets", "tables", "figures", "runs")
+COLUMNS = ("kind", "part", "name", "value", "note")  # of CSV
 SHOWN = {kind.one: kind for kind in KINDS.values() if kind.one is not None}
 
 
@@ -46,7 +48,13 @@ def command(
     def values() -> dict[str, Any]:
         return {singular: sheet.values() for singular, sheet in sheets.items() if sheet.values is not None}
 
-    return Sheet(parts=[*sheets.values()], values=values)
+    def rows() -> Iterator[list[Cell]]:
+        for singular, sheet in sheets.items():
+            for grid in sheet.grids:
+                for name, value, *note in grid.rows:
+                    yield [singular, grid.title, name, value, *(note or [None])]
+
+    return Sheet(parts=[*sheets.values()], values=values, records=lambda: Grid([*rows()], COLUMNS))
 
 
 def _entries_called(name: str, kinds: dict[str, Kind]) -> dict[str, str]:

@@ -26,7 +26,6 @@ def command(
     model: Annotated[str | None, Option(help="Encoder, such as linear or mlp; see hashbench list models.")] = None,
     settings: _options.Settings = None,
     budget: Annotated[str | None, Option(help="One of the method's budgets. Default: the first.")] = None,
-    weights: Annotated[str | None, Option(metavar="none|FILE|NAME", help="Initial weights, as of train.")] = None,
     device: _options.TrainingDevice = "auto",
     precision: _options.Precision = "auto",
     seconds: Annotated[float, Option(min=0.1, metavar="S", help="How long steps are made.")] = 20.0,
@@ -44,14 +43,14 @@ def command(
         bits=bits,
         model=model,
         settings=settings,
-        weights=weights,
+        weights=None,
         seed=0,
         budget=budget,
         split_seed=None,
     )
     device, threads = _options.device_and_threads(device)
     compute = ComputeOptions(precision=precision, threads=threads)
-    options = Options(device=device, compute=compute, weights=named.weights)
+    options = Options(device=device, compute=compute)
     speed = measure(named.run, Store.default(), options, seconds)
     grids = [] if speed.base is None else [facts(_facts(speed.base))]
     return Sheet(grids=[*grids, facts(_facts(speed))], values=lambda: _values(speed))

@@ -10,17 +10,14 @@ from hashbench.cli._command import Answer
 from hashbench.cli._options import Dataset, ProtocolName, SplitSeed
 from hashbench.datasets.audit import Audit, audit
 from hashbench.datasets.card import Card
-from hashbench.datasets.protocol import GIVEN, TO_CHOOSE, HeldOut, Percentiles, Protocol, first_splits
-from hashbench.datasets.relevance import by_percentiles
+from hashbench.datasets.protocol import GIVEN, TO_CHOOSE, HeldOut, Protocol, first_splits
 from hashbench.datasets.split import Split, split, write
 from hashbench.datasets.store import DatasetLabels, open_dataset, open_labels, path_of
-from hashbench.evaluation.random_ndcg import Reading, readings
 from hashbench.foundation import paths
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.files import require_writable
 from hashbench.foundation.progress import bar
-from hashbench.runs.data import compared
-from hashbench.showing.sheet import Cell, Code, Grid, Number, Sheet, facts
+from hashbench.showing.sheet import Cell, Code, Grid, Sheet, facts
 from hashbench.tuning.overlap import Validation, beside_tests, require_stated, validation_lists
 
 
@@ -32,16 +29,12 @@ def command(
         bool,
         Option("--check", help="Check sizes, checksum and validation queries; report class counts and duplicates."),
     ] = False,
-    relevance: Annotated[bool, Option("--relevance", help="Show the NDCG of a random ranking.")] = False,
 ) -> Answer:
     """Write the query, database, training and validation ids of a protocol, with their checksum.
 
     Only the labels have to be downloaded. If the items are downloaded too, --check also reports items that are byte for
     byte the same as an item of another list. It names the lists of queries by which hashbench tune chose settings, and
     says how many of them are queries of the first splits of the protocol: 0, but for searches of before December 2026.
-
-    --relevance needs the items: it shows the NDCG of a random ranking, for true or squared distances, features with or
-    without their mean, or a highest gain cut off; and a paper's figure.
     """
     protocol = card.protocol_name(protocol)
     rule = card.protocol(protocol)
@@ -55,7 +48,6 @@ def command(
     if check:
         audited = _audit(card, data, chosen, rule, seed)
         lists = _validations(card, data, protocol, chosen, seed)
-    read = _readings(card, protocol, chosen) if relevance else []
     path = paths.data() / card.name / "splits" / f"{protocol}-seed{seed}.npz"
     sizes = {role: len(ids) for role, ids in chosen.lists().items()}
 
@@ -66,8 +58,6 @@ def command(
             report["check"] = asdict(audited)
         if lists:
             report["validation"] = [*map(asdict, lists)]
-        if read:
-            report["relevance"] = [*map(asdict, read)]
         return report
 
     grids = [_grid(sizes, chosen.sha256, audited)]
@@ -75,16 +65,13 @@ def command(
     if audited is not None:
         grids.append(facts({role: _of_each_label(counts) for role, counts in audited.class_counts.items()}))
         notes = [*_findings(audited), *notes]
-    if read:
-        grids.append(_grid_of_readings(read))
-        notes += _notes_on_readings(read, rule)
     error = None
     try:
         require_writable(path.parent, instead="--data")
         write(path, chosen)
     except HashbenchError as fault:  # the report is printed even if the file cannot be written
         error = fault
-    return Answer(Sheet((Code(str(path)),), grids, notes=notes, values=values), error=error)
+    return Answer(Sheet((Code(str(path)),), grids, notes=notes, values=values, records=lambda: grids[0]), error=error)
 
 
 def _audit(card: Card, labels: DatasetLabels, chosen: Split, rule: Protocol, seed: int) -> Audit:
@@ -113,48 +100,6 @@ def _of_validation(rule: Protocol, lists: list[Validation]) -> Iterator[str]:
         queries = f"{most}{entry.n_tested:,} of the {entry.n_queries:,} queries of each of {entry.n_lists} lists"
         searches = f"({old}searches: {', '.join(entry.searches)})"
         yield f"validation: {queries} are test queries of {first_splits(entry.n_splits)} {searches}"
-
-
-def _readings(card: Card, protocol: str, chosen: Split) -> list[Reading]:
-    rule = card.protocol(protocol)
-    relevance = rule.relevance
-    if not isinstance(relevance, Percentiles):
-        way = "labels" if relevance is None else relevance.kind
-        raise HashbenchError(
-            f"--relevance: {card.name} {protocol} defines relevance by {way}, not by percentiles of distances"
-        )
-    items = compared(card, open_dataset(card), rule)
-    with bar(f"{card.name}: relevance", "reading"):
-        return readings(
-            relevance.kind,
-            lambda kind, centred: by_percentiles(relevance.model_copy(update={"kind": kind}), items, chosen, centred),
-        )
-
-
-def _grid_of_readings(read: list[Reading]) -> Grid:
-    rows: list[list[Cell]] = []
-    for entry in read:
-        mark = "*" if entry.is_own else ""
-        with_empty = Number(entry.ndcg_with_empty, after=f" ({entry.n_empty:,} empty)")
-        rows.append([mark, _features(entry), _compared(entry), entry.top_gain, Number(entry.ndcg), with_empty])
-    columns = ["", "features", "compared", "top gain", "NDCG", "with empty queries as 1"]
-    return Grid(rows, columns, "NDCG of a ranking at random")
-
-
-def _notes_on_readings(read: list[Reading], rule: Protocol) -> Iterator[str]:
-    yield "* as this protocol is scored; empty: without a relevant item"
-    if (printed := rule.random_ndcg) is not None:
-        near = min(read, key=lambda entry: entry.distance(printed))
-        which = f"{_features(near)}, {_compared(near)}, top gain {near.top_gain:,}"
-        yield f"printed: {printed:.4g} ({rule.citation}); nearest, {near.distance(printed):.4f} away: {which}"
-
-
-def _features(reading: Reading) -> str:
-    return "centred, unit norm" if reading.centred else "unit norm"
-
-
-def _compared(reading: Reading) -> str:
-    return "squared distances" if reading.squared else "distances"
 
 
 def _grid(sizes: dict[str, int], sha256: str, audited: Audit | None) -> Grid:

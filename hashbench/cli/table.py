@@ -35,7 +35,6 @@ def command(
     ] = None,
     every: Annotated[bool, Option("--all", help="Every declared table.")] = False,
     interval: Annotated[bool, Option("--interval", help="Show the [worst, best] AP over all orders of ties.")] = False,
-    distinct: Annotated[bool, Option("--distinct", help="Show beside each AP how many codes are distinct.")] = False,
     splits: Splits = 1,
     check: Annotated[bool, Option("--check", help="Exit 1 if a cell is outside its tolerance.")] = False,
     write: Annotated[bool, Option("--write", help="Write results/tables/; --all: figures and README.md too.")] = False,
@@ -74,7 +73,7 @@ def command(
     if not (every and write):
         of_searches = [search_sheet.named(name) for name in searches]
         for_paper = context.params["output"] == "latex"
-        of_tables = [sheet_of(table, interval=interval, distinct=distinct, for_paper=for_paper) for table in collected]
+        of_tables = [sheet_of(table, interval=interval, for_paper=for_paper) for table in collected]
     if write:
         whole = every and splits == 1 and len(collected) == len(names)
         with all_or_none():
@@ -84,7 +83,6 @@ def command(
                 collected,
                 figures,
                 interval=interval,
-                distinct=distinct,
                 broken=broken,
                 every=every,
                 readme=whole,

@@ -25,44 +25,33 @@ def command(
         Argument(metavar="METHOD... DATASET...", autocompletion=complete("methods", "datasets"), help="What is tuned."),
     ],
     protocol: _options.ProtocolName = None,
-    recipe: Annotated[str | None, Option(help="The recipe that is tuned; it says which model and features.")] = None,
+    recipe: Annotated[str | None, Option(help="The recipe that is tuned, with its model and features.")] = None,
     bits: Annotated[
         int | None,
-        Option(
-            help="Code length. Default: 32, or as many numbers as an item has. "
-            "Of several data sets, one whose items have fewer numbers has as many bits as numbers."
-        ),
+        Option(help="Code length. Default: 32, or the numbers of an item if fewer."),
     ] = None,
-    model: Annotated[str | None, Option(help="Encoder. Default: of the recipe; linear for data of your own.")] = None,
+    model: Annotated[str | None, Option(help="Encoder. Default: of the recipe, or linear.")] = None,
     settings: _options.Settings = None,
     trials: Annotated[int, Option(min=1, help="Trials of each method, beside our defaults.")] = 24,
-    repeats: Annotated[
-        int, Option(min=1, help="Runs of the best five trials: other seeds, training items and queries.")
-    ] = 3,
-    name: Annotated[
-        str | None, Option(help="Name of the search. Default: of the recipe, or data set and bits.")
-    ] = None,
-    jobs: Annotated[int, Option(min=1, help="Number of trials at the same time, each on one core.")] = 1,
+    repeats: Annotated[int, Option(min=1, help="Runs of the best five, on other items and queries.")] = 3,
+    name: Annotated[str | None, Option(help="Name of the search. Default: by recipe, or data, bits.")] = None,
+    jobs: Annotated[int, Option(min=1, help="Trials at the same time, each on one core.")] = 1,
     device: Device = "auto",
     retry_failed: Annotated[bool, Option("--retry-failed", help="Make again the trials that failed.")] = False,
     ray: Annotated[str | None, Option(metavar="ADDRESS", help="On a Ray cluster: auto, host:port; or local.")] = None,
     metric: _options.Metric = "ap",
-    write: Annotated[bool, Option("--write", help="Write what was chosen into the recipe.")] = False,
+    write: Annotated[bool, Option("--write", help="Write what was chosen into [methods.X] of the recipe.")] = False,
     dry_run: Annotated[bool, Option("--dry-run", help="Print the trials that are missing and exit.")] = False,
 ) -> Answer:
-    """Search the settings of methods: the same number of trials for each, from the space that its file declares.
+    """Search the settings of methods, in the same number of trials for each.
 
-    Trial 0 of a method has our defaults. The first 24 others lie anywhere in its space, the next ones around the best
-    so far, 12 at a time in ever smaller parts. Each is run once; the best five are run in each repeat, with another
-    seed, other training items and other queries. The queries are held out of the database of the protocol, and are
-    queries of no split that a table shows. The median over the repeats chooses among the five, of AP or of the
-    --metric. A trial that fails counts as 0; a method all of whose trials fail has no choice, and the exit status is 1.
-    A line says which methods are to be searched again, since more than a fifth of their trials failed, or since a value
-    was chosen at an end of its range that could be wider.
+    Trial 0 has our defaults, the first 24 others lie anywhere in the space that the method's file declares, the next
+    ones around the best. The best five are run in each repeat, and their median over the repeats chooses; the queries
+    are held out of the database, and no table shows them. A trial that fails counts as 0; if all trials of a method
+    fail, the exit status is 1.
 
-    The trials are lines of results/tune/NAME.jsonl: after an interruption the same command continues, and more
-    methods, repeats or trials add to them. --write puts the values into [methods.X] of the recipe; without it the
-    change is printed.
+    The trials are lines of results/tune/NAME.jsonl: the same command continues after an interruption, and more
+    methods, repeats or trials add to them.
     """
     _interrupts.say_that_it_continues()
     if ray is not None and jobs > 1:

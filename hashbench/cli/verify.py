@@ -5,7 +5,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
-from typer import Argument, Option
+from typer import Argument
 
 from hashbench.bundle.archive import Manifest
 from hashbench.bundle.verify import Report, verify
@@ -15,26 +15,25 @@ from hashbench.foundation.errors import CheckFailed, counted, printable
 
 def command(
     bundle: Annotated[Path, Argument(help="The archive that hashbench bundle wrote.")],
-    rows_only: Annotated[bool, Option("--rows-only", help="Accept a bundle of which no run can be scored.")] = False,
 ) -> Answer:
     """Check a bundle: compute every metric again from the packed histograms and codes, and compare it with its row.
 
     Checksums, names and digests of rows, histograms, codes and id lists are checked. Nothing of the archive is trusted,
     unpickled or written but into a temporary folder. The last line says how many runs were scored again. Exit code 0:
-    no difference; 1: a line for each, or no run could be scored (see --rows-only); 2: not a bundle.
+    no difference; 1: a line for each, or no run could be scored; 2: not a bundle.
     """
     manifest, report = verify(bundle)
     values = {"bundle": str(bundle), "table": manifest.table, **asdict(report)}
     error = None
     if n := len(report.differences):
         error = CheckFailed(f"{bundle}: {counted(n, 'difference')}")
-    elif len(report.not_scored) == report.n_runs and not rows_only:
-        remedy = "pack histograms or codes with the rows, or --rows-only"
+    elif len(report.not_scored) == report.n_runs:
+        remedy = "the rows alone were checked; pack histograms or codes with them"
         error = CheckFailed(f"{bundle}: no run was scored again: {remedy}")
-    return Answer(lines(_lines(manifest, report, rows_only=rows_only), lambda: values), error=error)
+    return Answer(lines(_lines(manifest, report), lambda: values), error=error)
 
 
-def _lines(manifest: Manifest, report: Report, *, rows_only: bool) -> Iterator[str]:
+def _lines(manifest: Manifest, report: Report) -> Iterator[str]:
     of_maker = f", rows of {manifest.maker}" if manifest.maker else ""
     yield f"table {manifest.table}, packed by hashbench {printable(manifest.code.version)}{of_maker}"
     yield f"{counted(report.n_files, 'file')}, {counted(report.n_rows, 'row')}, {counted(report.n_id_lists, 'id list')}"
@@ -46,7 +45,4 @@ def _lines(manifest: Manifest, report: Report, *, rows_only: bool) -> Iterator[s
     if report.differences:
         differences = counted(len(report.differences), "difference")
     n_scored = report.n_runs - len(report.not_scored)
-    line = f"{differences}; {n_scored:,} of {counted(report.n_runs, 'run')} scored again"
-    if rows_only and not n_scored:
-        line += ": the rows alone were checked (--rows-only)"
-    yield line
+    yield f"{differences}; {n_scored:,} of {counted(report.n_runs, 'run')} scored again"

@@ -97,9 +97,11 @@ def bit_order_of(where: str, n_bits: int, last_byte: int, bit_order: str | None)
     clear = {"big": not last_byte & (0xFF >> used), "little": not last_byte >> used}
     chosen = bit_order or next((order for order, fits in clear.items() if fits), None)
     if chosen is None or not clear[chosen]:
-        advice = "pack with numpy.packbits(bits, axis=1), highest bit first"
-        if not bit_order:
-            advice += ", or say --layout little"
+        n_bytes = -(-n_bits // 8)
+        advice = f"{n_bytes} bytes hold up to {8 * n_bytes} bits: give their number (--layout {8 * n_bytes})"
+        for order, fits in clear.items():
+            if fits:
+                advice = f"none is with --layout {order}"
         raise HashbenchError(f"{where}: bits beyond n_bits = {n_bits} are set: {advice}")
     return chosen
 

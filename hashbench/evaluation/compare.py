@@ -71,7 +71,7 @@ def check_names(names: str | Sequence[str]) -> Metrics:
     return parsed
 
 
-def compare(a: Side, b: Side, names: Metrics, *, samples: int, interval: float) -> Comparison:
+def compare(a: Side, b: Side, names: Metrics) -> Comparison:
     """The comparison of two codes in the metrics ``names``; raises HashbenchError if their queries are not the same."""
     rows, same_by = _matched(a, b)
     scores_of_a = metrics.evaluate(a.histogram, names)
@@ -84,7 +84,7 @@ def compare(a: Side, b: Side, names: Metrics, *, samples: int, interval: float) 
     for name in scores_of_a:
         both = np.stack([scores_of_a[name], scores_of_b[name][rows]])
         values[name] = both
-        differences[name] = compare_paired([both[0]], [both[1]], samples=samples, interval=interval)
+        differences[name] = compare_paired([both[0]], [both[1]])
     ids = a.ids
     if ids is None and b.ids is not None:
         ids = b.ids[rows]

@@ -2,7 +2,6 @@
 
 from collections.abc import Generator, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -22,14 +21,12 @@ def count_shards(
     shards: Sequence[Shard],
     *,
     counts: Path | None = None,
-    append: bool = False,
     jobs: int = 1,
     address: str | None = None,
 ) -> tuple[Total, Codes]:
     """The total with the shards that the file ``counts`` lacks, kept there after each; and the codes of the queries.
 
-    ``append`` adds the shards to others in the file. ``jobs`` shards are counted at a time here, or as many as fit on
-    the Ray cluster at the ``address``.
+    ``jobs`` shards are counted at a time here, or as many as fit on the Ray cluster at the ``address``.
     """
     with ExitStack() as stack:
         cluster = None if address is None else stack.enter_context(ray.connected(address))
@@ -37,8 +34,6 @@ def count_shards(
         if counts is not None:
             stack.enter_context(locked_total(counts))
             before = read_total(counts)
-        if append and before is None:
-            raise HashbenchError(f"--append: {counts}: no such file: leave --append out to begin one")
         first = source.opened(shards[0])
         query = first.query
         digest = query_sha256(first)
@@ -48,7 +43,7 @@ def count_shards(
         tasks = _tasks(source, shards, jobs)
         missing = tasks
         if before is not None:
-            _require_shards(f"{counts}", before, tasks, append=append)
+            _require_shards(f"{counts}", before, tasks)
             missing = [task for task in tasks if task.content.identity not in before.identities]
         note(f"note: {len(shards):,} shards, {sum(task.content.items for task in tasks):,} items")
         if len(missing) < len(tasks):
@@ -61,10 +56,8 @@ def count_shards(
         else:
             pool = ray.RayPool(cluster, gpus=gpus)
         total = before
-        for n_left, counted in stack.enter_context(closing(_counted(tasks, missing, pool, digest))):
+        for counted in stack.enter_context(closing(_counted(tasks, missing, pool, digest))):
             total = counted if total is None else total.merged(counted)
-            identities = [task.content.identity for task in tasks if append and n_left]
-            total = replace(total, pending=frozenset(identities))
             if counts is not None:
                 write_total(counts, total)
     assert total is not None
@@ -83,21 +76,19 @@ def _tasks(source: Source, shards: Sequence[Shard], jobs: int) -> list[CountTask
     return [CountTask(source, shard, entry) for shard, entry in zip(shards, entries, strict=True)]
 
 
-def _counted(
-    tasks: Sequence[CountTask], missing: Sequence[CountTask], pool: Pool, digest: str
-) -> Generator[tuple[int, Total]]:
-    """The totals of the missing shards, each with the number of shards that are left after it."""
+def _counted(tasks: Sequence[CountTask], missing: Sequence[CountTask], pool: Pool, digest: str) -> Generator[Total]:
+    """The totals of the missing shards, one by one."""
     n_items, n_missing = (sum(task.content.items for task in part) for part in (tasks, missing))
     results = all_done(missing, pool)
     with bar("count", "item", n_items, scaled=True, done=n_items - n_missing) as shown, closing(results):
-        for n_done, (number, counted) in enumerate(results, 1):
+        for number, counted in results:
             task = missing[number]
             if counted.query_sha256 != digest:
                 other = f"the queries are read in another way than with {tasks[0].name}"
                 why = "perhaps because bits are packed in another order"
                 advice = "give --layout big or --layout little for all"
                 raise HashbenchError(f"{task.name}: {other}, {why}: {advice}")
-            yield len(missing) - n_done, counted
+            yield counted
             shown.update(task.content.items)
 
 
@@ -112,25 +103,12 @@ def _require_queries(where: str, before: Total, query: Codes, digest: str) -> No
         raise HashbenchError(f"{where}: has the counts of other queries: {differ}")
 
 
-def _require_shards(where: str, before: Total, tasks: Sequence[CountTask], *, append: bool) -> None:
-    """Raises HashbenchError unless the shards in the file are among those given, or with --append none of them is."""
+def _require_shards(where: str, before: Total, tasks: Sequence[CountTask]) -> None:
+    """Raises HashbenchError unless the shards in the file are among those given."""
     identities = {task.content.identity for task in tasks}
-    if not append:
-        others = [entry.file for identity, entry in before.identities.items() if identity not in identities]
-        if others:
-            more = ""
-            if len(others) > 1:
-                more = f" and {len(others) - 1:,} more"
-            advice = "give all shards, or add these with --append"
-            raise HashbenchError(f"{where}: holds {others[0]}{more}, not among the given shards: {advice}")
-    elif before.pending:
-        if identities != before.pending:  # else the same --append was interrupted, and goes on
-            raise HashbenchError(f"{where}: an --append of other shards was interrupted: run that command again first")
-    else:
-        for task in tasks:
-            entry = before.identities.get(task.content.identity)
-            if entry is not None:
-                name = ""
-                if entry.file != task.name:
-                    name = f" as {entry.file}"
-                raise HashbenchError(f"{task.name}: is in {where} already{name}: nothing is added")
+    others = [entry.file for identity, entry in before.identities.items() if identity not in identities]
+    if others:
+        more = ""
+        if len(others) > 1:
+            more = f" and {len(others) - 1:,} more"
+        raise HashbenchError(f"{where}: holds {others[0]}{more}, not among the given shards: give all shards")

@@ -48,7 +48,6 @@ class Total:
     evidence: Evidence
     query_sha256: str
     entries: tuple[Entry, ...]
-    pending: frozenset[tuple[str, ...]] = frozenset()  # the identities of the shards that an unfinished --append adds
 
     @property
     def identities(self) -> dict[tuple[str, ...], Entry]:
@@ -71,7 +70,7 @@ class _About(Strict):
     schema_version: int
     query_sha256: str
     entries: Annotated[list[Entry], Field(min_length=1)]
-    pending: list[list[str]]
+    pending: list[list[str]] = []  # of a former option
     arrays_sha256: str
 
 
@@ -82,7 +81,7 @@ def write_total(path: Path, total: Total) -> None:
         schema_version=SCHEMA,
         query_sha256=total.query_sha256,
         entries=list(total.entries),
-        pending=sorted(map(list, total.pending)),
+        pending=[],
         arrays_sha256=_sha256(arrays),
     )
     write_arrays(path, "plain", about=np.frombuffer(about.model_dump_json().encode(), np.uint8), **arrays)
@@ -112,7 +111,7 @@ def _read(path: Path) -> Total:
     fits = counts.ndim == 3 and counts.shape[2] == len(arrays["levels"]) and evidence.n_items == n_items
     if _sha256(arrays) != about.arrays_sha256 or not fits or (counts.sum(axis=(1, 2)) != n_items).any():
         raise HashbenchError(f"{path}: damaged: its counts are not those of its shards: name another file")
-    return Total(evidence, about.query_sha256, tuple(about.entries), frozenset(map(tuple, about.pending)))
+    return Total(evidence, about.query_sha256, tuple(about.entries))
 
 
 def _sha256(arrays: Mapping[str, NDArray[Any]]) -> str:

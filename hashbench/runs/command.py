@@ -63,7 +63,7 @@ def command_of(
         return shlex.join([*words, *seed, *split])
     if run.method == CLASSIFIER:
         words = [*program, "pretrain", run.dataset, *_of_classifier(run), *seed]
-        return shlex.join([*words, *_set(settings, ("model", "width", "classes")), *_computed_as(run)])
+        return shlex.join([*words, *_set(settings, ("model", "classes")), *_computed_as(run)])
     words = [*program, verb, run.method, run.dataset, "--protocol", run.protocol, *split]
     for key in OPTIONS:
         if key in settings:
@@ -82,11 +82,7 @@ def command_of(
 def _of_classifier(run: Row | RunName) -> list[str]:
     """The options of hashbench pretrain, but the seed and those of --set."""
     settings = run.config["settings"]
-    words = ["--model", settings["model"], "--protocol", run.protocol]
-    channels = MODELS.get(settings["model"]).channels
-    if channels is not None:
-        words += ["--width", str(round(settings.get("width", 1.0) * channels))]
-    return words
+    return ["--model", settings["model"], "--protocol", run.protocol]
 
 
 def _computed_as(run: Row | RunName) -> list[str]:

@@ -30,19 +30,11 @@ class Pretrained:
     weights: BackboneFile | None
 
 
-def classifier_run(
-    card: Card, protocol: str | None, model: str, more: dict[str, Setting], *, channels: int | None, seed: int
-) -> Run:
+def classifier_run(card: Card, protocol: str | None, model: str, more: dict[str, Setting], *, seed: int) -> Run:
     """The run that pretrains ``model``; without a ``protocol`` on the one with most training items, if there is one."""
     if card.labels != "class":
         raise HashbenchError(f"{card.name}: a classifier needs one class for each item, and its labels are others")
-    entry = MODELS.get(model)
-    settings: dict[str, Setting] = {"model": model, "classes": card.n_classes}
-    if channels is not None:
-        if entry.channels is None:
-            raise HashbenchError(f"--width: {model} has one width only ({entry.summary})")
-        settings["width"] = channels / entry.channels
-    settings |= more
+    settings: dict[str, Setting] = {"model": model, "classes": card.n_classes, **more}
     if protocol is None:
         sizes = {name: rule.n_train or 0 for name, rule in card.protocols.items()}
         largest = [name for name, size in sizes.items() if size == max(sizes.values())]

@@ -63,7 +63,7 @@ LEFT_OUT = {
     f"{CIFAR10} --model small_cnn": HOURS,
     f"{CIFAR10} --model small_cnn --again": HOURS,
     f"{CIFAR10} --set lr=0.1 --set epochs=20": HOURS,
-    "hashbench pretrain cifar100 --model resnet9 --width 32 --set epochs=12": HOURS,
+    "hashbench pretrain cifar100 --model resnet9 --set width=0.5 --set epochs=12": HOURS,
     f"hashbench features cifar10 --model resnet9 --weights {BACKBONE}": HOURS,
     f"{CIFAR10} --model linear --set features=resnet9_ab215f655b69": HOURS,
     f"{CIFAR10} --model efficientnet_lite0_128px_from_block11": HOURS,
@@ -71,7 +71,6 @@ LEFT_OUT = {
     f"{FINE_TUNED} --set head=trained": HOURS,
     f"{CIFAR10} --model vggf": NETWORK,
     "hashbench train talr-ndcg labelme --protocol s1 --bits 32 --model linear": NETWORK,
-    "hashbench split labelme --protocol s1 --relevance": NETWORK,
     "hashbench train sparse-hash cifar100 --protocol sparse_hash --set base=npairs --set k=1 --budget smoke": HOURS,
     "hashbench run sparse_hash_table1@cpu": HOURS,
     "hashbench run sparse_hash_table2 --minutes 12": HOURS,  # test_slices

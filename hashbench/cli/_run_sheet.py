@@ -5,7 +5,6 @@ from typing import Any
 
 from hashbench.cli._row_text import distinct_text, split_text
 from hashbench.cli._sheet import sheet_of
-from hashbench.cli.catalogue import card_of
 from hashbench.foundation import paths
 from hashbench.foundation.config import all_as_typed, as_typed
 from hashbench.foundation.errors import HashbenchError
@@ -43,19 +42,9 @@ def _commands(row: Row) -> tuple[list[str], str | None]:
         return commands, why
     if row.status == "ok" and "weights" not in row.artefacts:  # a classifier makes weights in place of codes
         commands += [f"hashbench encode {row.run} --out codes.npz"]
-        if row.metrics and _has_images(row.dataset):
-            commands.append(f"hashbench search {row.run} --out nearest.png")
         if row.metrics and "bits" in row.settings:
-            commands.append("hashbench eval codes.npz")
+            commands += [f"hashbench search {row.run}", "hashbench eval codes.npz"]
     return commands, why
-
-
-def _has_images(dataset: str) -> bool:
-    """Whether there are images to draw; False if the data set is gone."""
-    try:
-        return card_of(dataset).kind == "images"
-    except HashbenchError:
-        return False
 
 
 def _facts(row: Row, values: dict[str, Any]) -> dict[str, Cell]:

@@ -11,7 +11,7 @@ from hashbench.cli._scoring import Arrays, Curves, Empty, MetricNames, Pairs, Pe
 from hashbench.cli._terminal import print_notes
 from hashbench.codes.files import CODE_ROLES, IDS, LABEL_ROLES, Explicit
 from hashbench.evaluation.report import sheet_of, sheet_of_files, write_files
-from hashbench.evaluation.saved import TRAINING, Request, are_scored_one_by_one, evaluate
+from hashbench.evaluation.saved import Request, are_scored_one_by_one, evaluate
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.files import require_apart
 from hashbench.histogram.device import usable
@@ -54,7 +54,7 @@ def command(
     paths = files or []
     names = [*CODE_ROLES, *IDS]
     if neighbours is None:
-        names += [*LABEL_ROLES, *TRAINING]
+        names += LABEL_ROLES
     stored = layout_of(layout)
     request = Request(
         Metrics.parse(metric or ()),

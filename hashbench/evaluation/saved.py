@@ -4,22 +4,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from hashbench import histogram
 from hashbench.codes import files
 from hashbench.codes.files import Explicit, SavedCodes
-from hashbench.evaluation import diagnostics
 from hashbench.evaluation.conventions import CONVENTIONS, Values
 from hashbench.evaluation.report import Evaluation
 from hashbench.evaluation.scorer import DEFAULT, DEFAULT_WEIGHTED, Scorer
 from hashbench.evaluation.scores import Empty
-from hashbench.foundation.errors import HashbenchError, retold
+from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.registry import canonical
-from hashbench.histogram.device import for_pairs
 from hashbench.histogram.ties import Policy
 from hashbench.metrics import Metrics
 from hashbench.relevance.neighbours import default_metrics
-
-TRAINING = ("train_codes", "train_labels")
 
 
 @dataclass(frozen=True)
@@ -43,13 +38,6 @@ class Request:
             CONVENTIONS.get(name)  # an unknown one is refused before anything is counted
         if self.k is not None and self.neighbours is None:
             raise HashbenchError("--k needs --neighbours FILE:KEY, the nearest items of each query")
-        if len(self.training) == 1:
-            raise HashbenchError("the training items: --array train-codes and --array train-labels go together")
-
-    @property
-    def training(self) -> dict[str, str]:
-        """The places of codes and labels of training items, by role; empty without them."""
-        return {role: place for role, place in self.explicit.places.items() if role in TRAINING}
 
 
 def are_scored_one_by_one(paths: Sequence[Path], request: Request) -> bool:
@@ -83,7 +71,6 @@ def evaluate(paths: Sequence[Path], request: Request) -> Evaluation:
         saved,
         scorer.own_rows,
         ids_in_database=saved.ids_in_database(),
-        twins_in_training=_twins_in_training(paths, request),
         conventions=conventions,
         notes=saved.notes,
         pair_precision=request.pair_precision,
@@ -115,22 +102,6 @@ def _values_of_conventions(names: Sequence[str], items: SavedCodes, metrics: Met
             values |= CONVENTIONS.get(name).evaluate(items.query, items.database, items.relevance, cutoff=rank)
         values_by_name[name] = values
     return values_by_name
-
-
-def _twins_in_training(paths: Sequence[Path], request: Request) -> int | None:
-    """The number of queries that have the code and a label of a training item; None without training items."""
-    if not request.training:
-        return None
-    codes, labels = (request.training[role] for role in TRAINING)
-    places = {**request.explicit.places, "database_codes": codes, "database_labels": labels}
-    with retold(lambda fault: f"train-codes {codes}: {fault}", HashbenchError):
-        training = files.load(paths, explicit=replace(request.explicit, places=places), with_ids=False)
-        n_items = training.n_database
-        device = for_pairs(request.device, len(training.query) * n_items, training.query.n_bits)
-        counted = histogram.count_blocks(
-            training.query, training.pieces(), n_items=n_items, device=device, progress=True
-        )
-    return diagnostics.diagnose_queries(counted).twins
 
 
 def _hints(evaluation: Evaluation, request: Request) -> Iterator[str]:

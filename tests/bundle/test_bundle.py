@@ -33,7 +33,7 @@ def test_a_reader_scores_and_renders_again_what_was_packed(
     size = f"{path.stat().st_size:,} bytes"
     assert (code, error) == (0, "")
     assert out == f"digits-bundle.zip\n3 rows, 3 with a histogram, 3 with codes, 1 id list: {size}\n"
-    table = call(capsys, "table", "digits", "--interval", "--distinct")[1]
+    table = call(capsys, "table", "digits", "--interval")[1]
     results.rename(tmp_path / "elsewhere")
     code, out, error = call(capsys, "verify", path.name)
     assert (code, error) == (0, "")
@@ -47,7 +47,7 @@ def test_a_reader_scores_and_renders_again_what_was_packed(
         archive.extractall(tmp_path)
     commands = [line.split() for line in Path("digits-bundle/README.md").read_text().splitlines() if line[:4] == "    "]
     assert commands[0] == ["hashbench", "verify", "digits-bundle.zip"]
-    assert call(capsys, *commands[1][1:], "--interval", "--distinct") == (0, table, "")
+    assert call(capsys, *commands[1][1:], "--interval") == (0, table, "")
     assert len(commands) == 2 and "LSH" in table
 
 
@@ -114,16 +114,6 @@ def test_codes_alone_are_counted(capsys: pytest.CaptureFixture[str], results: Pa
     assert code == 0 and "30 metrics computed again: 0 histograms, 0 retrievals, codes of 3 runs" in out
 
 
-def test_the_runs_of_some_seeds(capsys: pytest.CaptureFixture[str], results: Path, tmp_path: Path) -> None:
-    code, out, _ = call(capsys, "bundle", "digits", "--seeds", 1, "-o", tmp_path / "one.zip", "--json")
-    found = json.loads(out)
-    assert (code, found["rows"], found["rows_alone"]) == (0, [ITQ, LSH], [])
-    assert (found["table"], found["path"]) == ("digits", str(tmp_path / "one.zip"))
-    assert found["size_bytes"] == (tmp_path / "one.zip").stat().st_size
-    assert found["files"] + ["manifest.json"] == names(tmp_path / "one.zip")
-    assert json.loads(content(tmp_path / "one.zip", "manifest.json"))["n_seeds"] == 1
-
-
 def test_several_splits(capsys: pytest.CaptureFixture[str], results: Path, tmp_path: Path) -> None:
     other = row_of(Run.resolve("digits", "s1", "lsh", {"bits": 12}, split_seed=1), Store(results))
     assert other.run not in json.loads(call(capsys, "bundle", "digits", "-o", tmp_path / "1.zip", "--json")[1])["rows"]
@@ -179,11 +169,9 @@ def test_without_the_data_set_there_are_no_id_lists(capsys: pytest.CaptureFixtur
     code, out, error = call(capsys, "verify", tmp_path / "c.zip")
     assert (code, out.splitlines()[-1]) == (1, "no difference; 0 of 1 run scored again")
     assert error == (
-        f"error: {tmp_path}/c.zip: no run was scored again: pack histograms or codes with the rows, or --rows-only\n"
+        f"error: {tmp_path}/c.zip: no run was scored again: the rows alone were checked; pack histograms or codes with "
+        "them\n"
     )
-    code, out, error = call(capsys, "verify", tmp_path / "c.zip", "--rows-only")
-    assert (code, error) == (0, "")
-    assert out.splitlines()[-1] == ("no difference; 0 of 1 run scored again: the rows alone were checked (--rows-only)")
 
 
 def test_a_table_that_only_its_author_has(

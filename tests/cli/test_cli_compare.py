@@ -49,7 +49,7 @@ def train(capsys: pytest.CaptureFixture[str], method: str, seed: int = 0) -> str
 def test_two_files_are_compared_as_eval_scores_them(
     pair: tuple[Path, Path], capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    code, out, err = call(capsys, "compare", *pair, "--metric", "ap,precision@10", "--json", "--top", 2)
+    code, out, err = call(capsys, "compare", *pair, "--metric", "ap,precision@10", "--json")
     assert (code, err) == (0, "")
     found = json.loads(out)
     per_query = []
@@ -64,7 +64,7 @@ def test_two_files_are_compared_as_eval_scores_them(
     ap = found["metrics"]["ap"]
     assert ap["difference"] == pytest.approx(ap["a"] - ap["b"], abs=1e-12)
     assert ap["low"] < ap["difference"] < ap["high"] and 0 < ap["p"] <= 1
-    order = np.argsort(-np.abs(per_query[0] - per_query[1]), kind="stable")[:2]
+    order = np.argsort(-np.abs(per_query[0] - per_query[1]), kind="stable")[:5]
     expected = [{"query": int(q), "id": None, "a": per_query[0][q], "b": per_query[1][q]} for q in order]
     assert found["most_different"]["ap"] == expected
     sizes = {key: found[key] for key in ("n_queries", "n_empty", "n_database", "same_queries_by", "over")}
@@ -77,7 +77,7 @@ def test_the_csv_has_a_line_for_each_metric_and_pair_as_json_has_them(
     n: int, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     paths = [codes(tmp_path / f"{name}.npz", seed) for seed, name in enumerate("abc"[:n])]
-    asked = "compare", *paths, "--metric", "ap,precision@10", "--samples", 500
+    asked = "compare", *paths, "--metric", "ap,precision@10"
     found = json.loads(call(capsys, *asked, "--json")[1])
     lines = list(csv.DictReader(call(capsys, *asked, "--format", "csv")[1].splitlines()))
     named = {letter.lower(): str(path) for letter, path in zip("ABC", paths, strict=False)}
@@ -105,7 +105,7 @@ def test_the_csv_has_a_line_for_each_metric_and_pair_as_json_has_them(
 def test_the_report_says_what_the_test_is_and_is_not(
     pair: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code, out, err = call(capsys, "compare", *pair, "--top", 1, "--samples", 500)
+    code, out, err = call(capsys, "compare", *pair)
     assert (code, err) == (0, "")
     sizes, sides, means, different, notes = out.split("\n\n")
     assert sizes == "40 queries, 200 items; the same queries by their labels"
@@ -113,11 +113,13 @@ def test_the_report_says_what_the_test_is_and_is_not(
     heading, *rows = means.splitlines()
     assert heading.split() == ["metric", "A", "B", "A", "-", "B", "95%", "interval", "p"]
     assert [row.split()[0] for row in rows] == ["ap", "ndcg", "precision@r2"]
-    title, heading, row = different.splitlines()
+    title, heading, *rows = different.splitlines()
     assert title == "largest differences in ap, queries numbered from 0"
     assert heading.split() == ["query", "A", "B", "A", "-", "B"]
-    assert re.fullmatch(r"  \d+ +0\.\d{4}  0\.\d{4}  [+-]0\.\d{4}", row)
-    how = "- interval (95%) and p: paired bootstrap over the queries, 500 samples; p is two-sided"
+    assert len(rows) == 5
+    for row in rows:
+        assert re.fullmatch(r"  \d+ +0\.\d{4}  0\.\d{4}  [+-]0\.\d{4}", row)
+    how = "- interval (95%) and p: paired bootstrap over the queries, 10,000 samples; p is two-sided"
     assert " ".join(notes.split()) == f"{how} - {OF_ONE_SPLIT}"
 
 
@@ -148,15 +150,15 @@ def test_queries_in_another_order_are_matched_by_their_ids(
     codes(tmp_path / "a.npz", **ids)
     shuffled = {key: arrays[key][order] for key in ("query_codes", "query_labels")}
     np.savez(tmp_path / "b.npz", **{**arrays, **ids, **shuffled, "query_ids": names[order].astype("S")})
-    code, out, err = call(capsys, "compare", *pair, "--json", "--top", 1)
+    code, out, err = call(capsys, "compare", *pair, "--json")
     assert (code, err) == (0, "")
     found = json.loads(out)
     np.savez(tmp_path / "b.npz", **arrays, **ids)
-    assert found == json.loads(call(capsys, "compare", *pair, "--json", "--top", 1)[1])
+    assert found == json.loads(call(capsys, "compare", *pair, "--json")[1])
     assert found["same_queries_by"] == "their ids"
     first = found["most_different"]["ap"][0]
     assert first["id"] == f"photo {first['query']}"
-    assert f"  photo {first['query']}\n" in call(capsys, "compare", *pair, "--top", 1)[1]
+    assert f"  photo {first['query']}\n" in call(capsys, "compare", *pair)[1]
 
 
 def test_classes_may_be_numbered_otherwise(pair: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
@@ -237,7 +239,7 @@ def test_a_set_against_itself_leaves_each_query_out(tmp_path: Path, capsys: pyte
         (["--layout", "48,middle"], "--layout middle: a number of bits, big or little, items-by-bits or bits-by-items"),
         (["--csv", "x.csv"], "--csv of hashbench compare is gone: hashbench compare ... --format csv > "),
         (["--table", "digits", "--metric", "ap"], "--table compares what the table shows: --metric and the options of"),
-        (["--samples", "0"], "Invalid value for '--samples': Input should be greater than or equal to 100 (hashbench"),
+        (["--samples", "500"], "--samples of hashbench compare is gone: there are 10,000 samples"),
     ],
 )
 def test_bad_options_are_one_line(
@@ -320,7 +322,7 @@ def test_of_three_each_is_compared_with_each_and_p_is_corrected(
     pair: tuple[Path, Path], capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     three = [*pair, codes(tmp_path / "c.npz", 2, 12)]
-    options = ("--metric", "ap,precision@10", "--samples", 500)
+    options = ("--metric", "ap,precision@10")
     code, out, err = call(capsys, "compare", *three, *options, "--json")
     assert (code, err) == (0, "")
     found, p = json.loads(out), {"ap": list[float](), "precision@10": list[float]()}

@@ -231,22 +231,6 @@ def test_arrays_can_be_named_one_by_one(tmp_path: Path) -> None:
     assert run_json(*options, "--metric", "ap")["metrics"]["ap"]["mean"] == 0.75
 
 
-def test_queries_among_the_training_items_are_counted(tmp_path: Path) -> None:
-    path = two_queries(tmp_path / "two.npz")
-    np.save(tmp_path / "codes.npy", np.array([[0, 0, 0], [1, 1, 1], [0, 0, 0], [1, 1, 1]], np.uint8))
-    np.save(tmp_path / "labels.npy", np.array([9, 0, 0, 9]))
-    arrays = [f"train-codes={tmp_path / 'codes.npy'}", f"train-labels={tmp_path / 'labels.npy'}"]
-    options = ["--array", arrays[0], "--array", arrays[1]]
-    assert run_json(str(path), *options)["leak"]["twins_in_training"] == 2
-    assert "2 queries have the code and a label of a training item" in report(str(path), *options)
-    assert run_json(str(path))["leak"]["twins_in_training"] is None
-    with pytest.raises(HashbenchError, match="--array train-codes and --array train-labels go together"):
-        report(str(path), *options[:2])
-    np.save(tmp_path / "codes.npy", np.zeros((4, 5), np.uint8))
-    with pytest.raises(HashbenchError, match=r"train-codes .*codes.npy: .*query_codes has 3 bits and database_codes 5"):
-        report(str(path), *options)
-
-
 @pytest.fixture
 def streamable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Codes with ids, shared labels and odd values, in many pieces."""
@@ -264,17 +248,11 @@ def streamable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "codes.npz"
 
 
-def train(path: Path) -> list[str]:
-    """The items of the database as training items."""
-    return ["--array", f"train-codes={path}:database_codes", "--array", f"train-labels={path}:database_labels"]
-
-
 def test_every_output_of_a_report(streamable: Path, tmp_path: Path) -> None:
     outputs = ["--per-query", str(tmp_path / "b.csv"), "--curves", str(tmp_path / "curves")]
-    options = [*outputs, *train(streamable), "--metric", "ap@50,ndcg,pr_area,recall@r2", "--ties", "worst"]
+    options = [*outputs, "--metric", "ap@50,ndcg,pr_area,recall@r2", "--ties", "worst"]
     result = CliRunner().invoke(app, ["eval", str(streamable), *options], catch_exceptions=False)
     assert "3 queries are in the database, by their ids" in result.stdout
-    assert "have the code and a label of a training item" in result.stdout
     assert result.stderr.count("note: ") == 3
     assert len([*tmp_path.rglob("*.csv")]) == 4
 
@@ -368,7 +346,7 @@ def test_a_gpu_gives_the_same_report(streamable: Path, monkeypatch: pytest.Monke
     pytest.importorskip("torch")
     from support.torch_on_cpu import stand_in_for_cuda
 
-    options = [str(streamable), *train(streamable), "--metric", "ap,ndcg@7", "--json"]
+    options = [str(streamable), "--metric", "ap,ndcg@7", "--json"]
     on_cpu = CliRunner().invoke(app, ["eval", *options, "--device", "cpu"], catch_exceptions=False)
     counted_on = stand_in_for_cuda(monkeypatch)
     on_gpu = CliRunner().invoke(app, ["eval", *options, "--device", "cuda"], catch_exceptions=False)

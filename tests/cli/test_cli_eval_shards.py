@@ -279,39 +279,18 @@ def cmdline(process: str) -> bytes:
         return b""
 
 
-def test_append_adds_new_shards_and_refuses_old_ones(run: Call, whole: dict[str, Any]) -> None:
-    assert run("--shards", "db-[89].npz", "--counts", "sum.npz")[0] == 0
-    before = Path("sum.npz").read_bytes()
-    Path("copy.npz").write_bytes(Path("db-9.npz").read_bytes())
-    append = ("--counts", "sum.npz", "--append")
-    assert refused(run(*append)) == "db-8.npz: is in sum.npz already: nothing is added"
-    assert refused(run("--shards", "[c]*[0-9y].npz", *append)) == (
-        "copy.npz: is in sum.npz already as db-9.npz: nothing is added"
-    )
-    Path("twice.npz").write_bytes(Path("db-10.npz").read_bytes())
-    assert refused(run("--shards", "[td]*[0e].npz", *append)) == (
-        "twice.npz: the same bytes as db-10.npz: each shard is counted once, so leave one out"
-    )
-    assert Path("sum.npz").read_bytes() == before
-    assert of_json(run("--shards", "db-1*.npz", *append, "--json")) == whole
-    assert of_json(run("--counts", "sum.npz", "--json")) == whole
-
-
-def test_an_interrupted_append_continues_and_no_other_one_comes_between(
+def test_only_new_shards_are_counted_and_each_once(
     run: Call, whole: dict[str, Any], counted: type[_Interrupted]
 ) -> None:
     counted.done = 10
-    assert run("--shards", "db-8.npz", "--counts", "sum.npz")[0] == 0
-    counted.done = 1
-    append = ("--counts", "sum.npz", "--append")
-    rest = ("--shards", "db-[19]*.npz", *append)
-    assert run(*rest)[0] == 130  # of its three shards one is in the file
+    assert run("--shards", "db-[89].npz", "--counts", "sum.npz")[0] == 0
     counted.done = 10
-    line = refused(run("--shards", "db-11.npz", *append))
-    assert line == "sum.npz: an --append of other shards was interrupted: run that command again first"
-    assert of_json(run(*rest, "--json")) == whole
+    assert of_json(run("--counts", "sum.npz", "--json")) == whole
     assert counted.done == 12
-    assert refused(run(*rest)) == "db-9.npz: is in sum.npz already: nothing is added"
+    Path("db-12.npz").write_bytes(Path("db-9.npz").read_bytes())
+    assert refused(run("--counts", "sum.npz")) == (
+        "db-12.npz: the same bytes as db-9.npz: each shard is counted once, so leave one out"
+    )
 
 
 def untouched(run: Call, *more: str) -> str:
@@ -325,7 +304,7 @@ def untouched(run: Call, *more: str) -> str:
 def test_a_file_of_other_queries_or_shards_is_refused(run: Call) -> None:
     assert run("--counts", "sum.npz")[0] == 0
     assert untouched(run, "--shards", "db-1*.npz") == (
-        "sum.npz: holds db-8.npz and 1 more, not among the given shards: give all shards, or add these with --append"
+        "sum.npz: holds db-8.npz and 1 more, not among the given shards: give all shards"
     )
     queries = dict(np.load("queries.npz"))
     np.savez("queries.npz", **{**queries, "query_labels": queries["query_labels"][::-1]})
@@ -418,8 +397,8 @@ def test_what_does_not_go_together_is_refused(run: Call) -> None:
         (["--array", "database-codes=x.npy"], "--array database-codes=x.npy: unknown array 'database-codes': did you"),
         (["--array", "query-codes"], "--array query-codes: NAME=FILE:KEY is expected, as in --array query-codes=run"),
         (["--exclude-self"], "No such option: --exclude-self"),
-        (["--append"], "--append needs --counts FILE, which holds the shards that are finished"),
-        (["--append", "--counts", "no.npz"], "--append: no.npz: no such file: leave --append out to begin one"),
+        (["--append"], "--append of hashbench eval-shards is gone: all shards with --counts FILE"),
+        (["db-9.npz", "--shards", "db-8.npz"], "--shards db-8.npz: a pattern is expected: quote it"),
         (["--counts", "no.h5"], "--counts no.h5: a file that ends in .npz is expected"),
         (["--per-query", "db-9.npz"], "db-9.npz: named twice"),
         (["--per-query", "a.npz", "--counts", "a.npz"], "a.npz: named twice"),

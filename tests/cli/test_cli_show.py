@@ -154,7 +154,7 @@ def test_a_run_shows_scores_machine_and_configuration(capsys: pytest.CaptureFixt
         for command in (
             "hashbench train talr_ap digits --protocol s1 --bits 12",
             f"hashbench encode {name} --out codes.npz",
-            f"hashbench search {name} --out nearest.png",
+            f"hashbench search {name}",
             "hashbench eval codes.npz",
         )
     ]

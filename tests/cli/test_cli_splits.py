@@ -79,16 +79,6 @@ def test_a_table_shows_the_own_split_or_says_over_how_many_its_deviation_is(
     assert {path.stem for path in (tmp_path / "results" / "tables").glob("*.md")} == {"tiny_splits2"}
 
 
-def test_distinct_codes_are_shown_on_request(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    call(capsys, "run", "tiny")
-    (row,) = Store(tmp_path / "results").rows()
-    assert row.distinct_codes is not None
-    shown = f"{row.distinct_codes.queries}, {row.distinct_codes.database}"
-    assert f"‡ {{{shown}}} |" in call(capsys, "table", "tiny", "--distinct")[1]
-    assert rf"$^\ddagger$ \{{{shown}\}} \\" in call(capsys, "table", "tiny", "--distinct", "--format", "latex")[1]
-    assert shown not in call(capsys, "table", "tiny")[1]
-
-
 def test_status_counts_the_runs_of_each_split(capsys: pytest.CaptureFixture[str]) -> None:
     call(capsys, "run", "tiny", "--splits", "2")
     assert call(capsys, "status", "tiny", "--splits", "2")[1].splitlines() == [

@@ -5,7 +5,6 @@ import zipfile
 import numpy as np
 import pytest
 from scipy.io import savemat
-from support.command_line import call
 from support.together import together
 from support.toy_root import write_card
 
@@ -111,44 +110,3 @@ def test_a_run_of_the_released_relevance_has_the_same_settings_and_another_name(
     spec, released = (Run.resolve("labelme", protocol, method, settings) for protocol in ("s1", "s1_released"))
     assert released.settings == spec.settings
     assert released.name.config_hash != spec.name.config_hash
-
-
-READINGS = """NDCG of a ranking at random
-     features            compared           top gain    NDCG  with empty queries as 1
-  *  centred, unit norm  distances             1,023  0.4084         0.5563 (1 empty)
-     centred, unit norm  distances               126  0.4103         0.5577 (1 empty)
-     centred, unit norm  squared distances     1,023  0.3987         0.3987 (0 empty)
-     centred, unit norm  squared distances       126  0.3996         0.3996 (0 empty)
-     unit norm           distances             1,023  0.3660         0.3660 (0 empty)
-     unit norm           distances               126  0.3668         0.3668 (0 empty)
-     unit norm           squared distances     1,023  0.6772         0.6772 (0 empty)
-     unit norm           squared distances       126  0.6782         0.6782 (0 empty)
-
-- * as this protocol is scored; empty: without a relevant item
-- printed: 0.5 (none); nearest, 0.0563 away: centred, unit norm, distances, top
-  gain 1,023
-"""
-
-
-def test_split_shows_what_a_random_ranking_scores_in_each_reading(tmp_path, capsys):
-    card = CARD.replace("train = 9\n", "train = 9\nrandom_ndcg = 0.5\n").replace("[1, 2]", "[1, 10]")
-    write_card(tmp_path / "root", "features", card)
-    write_features(tmp_path / "LabelMe_gist.mat")
-    download(load_card("features"), tmp_path)
-    code, out, err = call(capsys, "split", "features", "--relevance")
-    assert (code, err) == (0, "")
-    assert out.endswith(f"\n\n{READINGS}")
-
-
-def test_relevance_of_a_file_that_is_not_here_says_how_to_get_it(monkeypatch, capsys):
-    monkeypatch.undo()
-    code, out, err = call(capsys, "split", "labelme", "--relevance")
-    assert (code, out) == (2, "")
-    assert err == "error: labelme is not downloaded: run hashbench download labelme (or --from-dir DIR)\n"
-
-
-def test_relevance_by_labels_has_no_readings(monkeypatch, capsys):
-    monkeypatch.undo()
-    code, out, err = call(capsys, "split", "digits", "--relevance")
-    assert (code, out) == (2, "")
-    assert err == "error: --relevance: digits s1 defines relevance by labels, not by percentiles of distances\n"

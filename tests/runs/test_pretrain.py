@@ -23,7 +23,18 @@ from hashbench.training.optimiser import one_cycle
 from hashbench.training.weights import Layout
 
 CLASSES = 3
-COMMAND = ["pretrain", "toy", "--model", "resnet9", "--width", "4", "--set", "epochs=4", "--set", "batch_size=20"]
+COMMAND = [
+    "pretrain",
+    "toy",
+    "--model",
+    "resnet9",
+    "--set",
+    "width=0.0625",
+    "--set",
+    "epochs=4",
+    "--set",
+    "batch_size=20",
+]
 
 
 @pytest.fixture
@@ -118,8 +129,7 @@ def test_weights_that_are_gone_are_stored_again_and_a_clone_trains_them_again(
     [
         (["--model", "linear"], "linear has no layers before the last one: nothing to pretrain"),
         (["--model", "resnet18"], "resnet18 has weights from ImageNet: pretrain trains networks that have none"),
-        (["--model", "mlp", "--width", "4"], "--width: mlp has one width only"),
-        (["--model", "resnet9", "--set", "width=0.5"], "--set width=... cannot be used: use --width"),
+        (["--model", "resnet9", "--width", "4"], "--width of hashbench pretrain is gone: its setting width"),
         (["--model", "resnet9", "--set", "classes=2"], "--set classes=... cannot be used: the data set has its number"),
         (["--model", "resnet10"], "unknown model 'resnet10': did you mean"),
         (["--model", "resnet9", "--precision", "half"], "precision 'half': one of auto, float32, bfloat16"),
@@ -136,17 +146,17 @@ def test_what_cannot_be_pretrained_is_one_line(
 
 def test_the_default_protocol_trains_on_the_most_items() -> None:
     for protocol, found in ((None, "full"), ("sparse-hash", "sparse_hash")):
-        run = classifier_run(load_card("cifar100"), protocol, "resnet9", {}, channels=32, seed=0)
+        run = classifier_run(load_card("cifar100"), protocol, "resnet9", {}, seed=0)
         assert run.name.protocol == found
     with pytest.raises(HashbenchError, match="cifar10: which protocol"):  # s2 and s2_official have as many
-        classifier_run(load_card("cifar10"), None, "resnet9", {}, channels=32, seed=0)
-    wide = classifier_run(load_card("cifar100"), None, "resnet9", {}, channels=32, seed=0)
+        classifier_run(load_card("cifar10"), None, "resnet9", {}, seed=0)
+    wide = classifier_run(load_card("cifar100"), None, "resnet9", {"width": 0.5}, seed=0)
     assert (wide.settings.model_dump()["width"], wide.settings.model_dump()["classes"]) == (0.5, 100)
 
 
 def test_a_data_set_without_classes_is_refused() -> None:
     with pytest.raises(HashbenchError, match="labelme: a classifier needs one class for each item"):
-        classifier_run(load_card("labelme"), None, "resnet9", {}, channels=32, seed=0)
+        classifier_run(load_card("labelme"), None, "resnet9", {}, seed=0)
 
 
 def test_a_classifier_makes_no_codes(images: np.ndarray, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -161,7 +171,9 @@ def test_a_classifier_makes_no_codes(images: np.ndarray, tmp_path: Path, capsys:
 def test_its_command_is_shown_and_no_command_of_codes(images: np.ndarray, capsys: pytest.CaptureFixture[str]) -> None:
     assert call(capsys, *COMMAND, "--seed", "2")[0] == 0
     shown = call(capsys, "show", "toy-s1-classifier-3c-s2")[1]
-    expected = "pretrain toy --model resnet9 --protocol s1 --width 4 --seed 2 --set batch_size=20 --set epochs=4"
+    expected = (
+        "pretrain toy --model resnet9 --protocol s1 --seed 2 --set batch_size=20 --set epochs=4 --set width=0.0625"
+    )
     expected += " --device cpu"
     assert [line for line in shown.splitlines() if line.startswith("$")] == [f"$ hashbench {expected}"]
     name = next(line for line in shown.splitlines() if "classifier-3c" in line).split()[0]

@@ -25,7 +25,6 @@ class Evaluation:
     items: SavedCodes | None = None  # all codes and their relevance, where they are in memory
     own_rows: Ints | None = None  # the item that is left out of the ranking of each query, int64[q]; -1: none
     ids_in_database: int | None = None  # queries whose id is that of a database item; None: there are no ids
-    twins_in_training: int | None = None  # queries with the code and a label of a training item; None: there are none
     conventions: Mapping[str, Values] = field(default_factory=dict)
     notes: tuple[str, ...] = ()  # about the files
     hints: tuple[str, ...] = ()  # about what was asked for

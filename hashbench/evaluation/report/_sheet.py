@@ -159,7 +159,5 @@ def _leak(evaluation: Evaluation) -> Iterator[str]:
         return  # a neighbour may well have the code of a query
     twins = evaluation.queries.twins
     yield f"{twins:,} queries have the code and a label of a database item"
-    if evaluation.twins_in_training is not None:
-        yield f"{evaluation.twins_in_training:,} queries have the code and a label of a training item"
-    if twins or evaluation.twins_in_training:
+    if twins:
         yield "(equal codes are a hint, not a proof: different items can have them)"

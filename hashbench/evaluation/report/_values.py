@@ -47,7 +47,6 @@ def values_of(evaluation: Evaluation) -> dict[str, Any]:
         "leak": {
             "ids_in_database": evaluation.ids_in_database,
             "twins_in_database": queries.twins,
-            "twins_in_training": evaluation.twins_in_training,
         },
     }
     if evaluation.pairs is not None:

@@ -21,7 +21,7 @@ SHAPE, VALUE_MAX = (32, 32, 3), 255.0
 
 def measured(channels: int, batch: int) -> dict[str, float]:
     """Images a second in each precision."""
-    settings = classifier_run(load_card("cifar100"), None, "resnet9", {}, channels=channels, seed=0).settings
+    settings = classifier_run(load_card("cifar100"), None, "resnet9", {"width": channels / 64}, seed=0).settings
     assert isinstance(settings, TrainingSettings)
     found = images_a_second(settings, SHAPE, VALUE_MAX, batch=batch)
     return {precision: round(images, 1) for precision, images in found.items()}

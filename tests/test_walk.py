@@ -26,7 +26,6 @@ NUMBER = re.compile(r"-?\d[\d,]*(?:\.\d+)?")
 OF_THE_MACHINE = re.compile(r"[\d,.]+ s\b.*|[\d,]+ a minute")  # times
 
 NETWORK, HOURS, OWN = "needs the internet", "takes minutes to hours", "needs data or a package that the page makes"
-CLUSTER = "needs a Ray cluster"
 CIFAR10 = "hashbench train talr-ap cifar10 --protocol s1 --bits 32"
 BACKBONE = "resnet9-w32-cifar100-s0"
 FINE_TUNED = f"{CIFAR10} --model resnet9 --weights {BACKBONE}"
@@ -58,7 +57,6 @@ LEFT_OUT = {
     "hashbench features cifar10 --model resnet18 --weights mine.pth": OWN,
     "hashbench results import codes.npz --method my-csq --dataset cifar10 --protocol s1 --bits 32 --seed 0": OWN,
     "hashbench tune itq ksh lsh digits --bits 32 --trials 24 --repeats 3 --jobs 2": HOURS,
-    "hashbench eval-shards queries.npz --shards 'pieces/db-*.h5' --ray auto --counts counts.npz": CLUSTER,
     "hashbench train talr-ap digits --protocol s1 --bits 32 --model small_cnn --eval-every 5": HOURS,
     f"{CIFAR10} --model small_cnn": HOURS,
     f"{CIFAR10} --model small_cnn --again": HOURS,

@@ -40,7 +40,6 @@ def command(
     per_query: PerQuery = None,
     curves: Curves = None,
     jobs: Annotated[int, Option(min=1, help="Shards that are counted at the same time.")] = 1,
-    ray: Annotated[str | None, Option(metavar="ADDRESS", help="Count on Ray: auto, host:port; or local.")] = None,
     counts: Annotated[Path | None, Option(metavar="FILE.npz", help="Keep the counts, to continue from them.")] = None,
     device: Device = "auto",
     array: Arrays = None,
@@ -48,11 +47,9 @@ def command(
 ) -> Sheet:
     """Compute metrics of saved codes whose database is in several files.
 
-    Each file is a shard, with codes and labels of the database. Shards are counted one by one, here or on a Ray
-    cluster, and the counts add up exactly. With --counts only new shards are counted.
+    Each file is a shard, with codes and labels of the database. Shards are counted one by one, or
+    --jobs at a time, and the counts add up exactly. With --counts only new shards are counted.
     """
-    if ray is not None and jobs > 1:
-        raise HashbenchError("--jobs cannot be combined with --ray: the cluster counts as many as fit")
     metrics = Metrics.parse(metric or DEFAULT)
     places = places_of(array, ["query_codes", "query_labels"])
     if not files and "query_codes" not in places:
@@ -69,7 +66,7 @@ def command(
     require_apart([*source.files, *(path for part in parts for path in part.paths)], outputs)
     if counts is not None:
         _interrupts.say_that_it_continues()
-    total, query = count_shards(source, parts, counts=counts, jobs=jobs, address=ray)
+    total, query = count_shards(source, parts, counts=counts, jobs=jobs)
     queries = [*map(str, files or [])] or [places["query_codes"]]
     evaluation = Evaluation(
         ", ".join([*queries, shards]),

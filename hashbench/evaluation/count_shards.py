@@ -10,7 +10,6 @@ from hashbench.evaluation.shard_total import Total, locked_total, read_total, wr
 from hashbench.evaluation.shards import CountTask, Shard, Source, query_sha256
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.progress import bar, note
-from hashbench.jobs import ray
 from hashbench.jobs.follow import all_done, checked
 from hashbench.jobs.local import local_pool
 from hashbench.jobs.task import Call, Pool
@@ -22,14 +21,12 @@ def count_shards(
     *,
     counts: Path | None = None,
     jobs: int = 1,
-    address: str | None = None,
 ) -> tuple[Total, Codes]:
     """The total with the shards that the file ``counts`` lacks, kept there after each; and the codes of the queries.
 
-    ``jobs`` shards are counted at a time here, or as many as fit on the Ray cluster at the ``address``.
+    ``jobs`` shards are counted at a time.
     """
     with ExitStack() as stack:
-        cluster = None if address is None else stack.enter_context(ray.connected(address))
         before = None
         if counts is not None:
             stack.enter_context(locked_total(counts))
@@ -48,13 +45,7 @@ def count_shards(
         note(f"note: {len(shards):,} shards, {sum(task.content.items for task in tasks):,} items")
         if len(missing) < len(tasks):
             note(f"note: {len(tasks) - len(missing):,} of them are in {counts} already")
-        gpus = int(source.device.startswith("cuda"))
-        if cluster is None:
-            pool = local_pool(min(jobs, len(missing)))
-        elif gpus and not cluster.has_gpus:
-            raise HashbenchError(f"--device {source.device}: no node of the cluster has a GPU: leave --device out")
-        else:
-            pool = ray.RayPool(cluster, gpus=gpus)
+        pool = local_pool(min(jobs, len(missing)))
         total = before
         for counted in stack.enter_context(closing(_counted(tasks, missing, pool, digest))):
             total = counted if total is None else total.merged(counted)

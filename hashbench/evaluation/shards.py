@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -14,9 +14,9 @@ from hashbench.codes import files as saved_files
 from hashbench.codes.files import Explicit, SavedCodes, StoredArray
 from hashbench.evaluation.scorer import Scorer
 from hashbench.evaluation.shard_total import Entry, Total
-from hashbench.foundation.errors import HashbenchError, quietly, retold
+from hashbench.foundation.errors import HashbenchError, quietly
 from hashbench.foundation.files import file_sha256, matching, natural, resolved
-from hashbench.jobs.task import DriverFile, Input, Task
+from hashbench.jobs.task import Task
 
 
 @dataclass(frozen=True)
@@ -109,28 +109,6 @@ class Source:
             sha256 = [quietly(str(path), partial(file_sha256, path)) for path in shard.paths]
             return Entry(file=str(shard), sha256=sha256, keys=keys, items=n_items, without_class=[0, 0], notes=[])
 
-    def in_files(self) -> "Source":
-        """The same source, where folders are given by their files, and arrays by the paths of these and keys."""
-        files = tuple(path for source in self.files for path in saved_files.files_of(source))
-        places = {role: str(Place(*saved_files.parted(place))) for role, place in self.explicit.places.items()}
-        return replace(self, files=files, explicit=replace(self.explicit, places=places))
-
-    @property
-    def paths(self) -> list[Path]:
-        """The files that hold the queries."""
-        return [*self.files, *(saved_files.parted(place)[0] for place in self.explicit.places.values())]
-
-    def moved(self, new_paths: Mapping[Path, Path]) -> "Source":
-        """The same source with each of its files in another place."""
-        places = {}
-        for role, place in self.explicit.places.items():
-            # FILE or FILE:KEY: whether a colon is part of the name, only the driver can see
-            names = [path for path in new_paths if f"{place}:".startswith(f"{path}:")]
-            name = max(names, key=lambda path: len(str(path)))
-            places[role] = f"{new_paths[name]}{place.removeprefix(str(name))}"
-        files = tuple(new_paths[path] for path in self.files)
-        return replace(self, files=files, explicit=replace(self.explicit, places=places))
-
     def _beside(self, shard: Shard) -> tuple[Explicit, list[str]]:
         """The description of the files, with the shard as the database; and the keys of its two arrays."""
         codes = saved_files.array_at(str(shard.codes), "database_codes", "--shards ")
@@ -178,41 +156,6 @@ class CountTask(Task):
             evidence = Scorer.of_saved(saved, device=self.source.device, progress=False).evidence()
         counted = {"without_class": list(evidence.without_class), "notes": list(saved.notes)}
         return Total(evidence, query_sha256(saved), (self.content.model_copy(update=counted),))
-
-    def for_node(self) -> "CountTask":
-        """The same task; it sees its own GPU alone, or without --device its core."""
-        device = "cuda:0" if self.source.device.startswith("cuda") else "cpu"
-        return replace(self, source=replace(self.source.in_files(), device=device))
-
-    def inputs(self) -> list[Input]:
-        """The files of the queries, which a node keeps, and those of the shard."""
-        inputs = []
-        for path in dict.fromkeys(self.source.in_files().paths):
-            file = DriverFile.at(path)
-            inputs.append(Input(path, file, f"queries/{file.sha256}/{path.name}"))
-        for path, sha256 in zip(self.shard.paths, self.content.sha256, strict=True):
-            place = f"{folder_on_node(self.content.sha256)}/{sha256}/{path.name}"
-            inputs.append(Input(path, DriverFile(path.resolve(), path.stat().st_size, sha256), place, is_kept=False))
-        return inputs
-
-    def run_on_node(self, folder: Path, places: Mapping[Path, Path]) -> Total:  # noqa: ARG002
-        """The same total from the files in their ``places``; notes and errors name the files as the driver does."""
-        codes, labels = (replace(place, path=places[place.path]) for place in (self.shard.codes, self.shard.labels))
-
-        def named(text: str) -> str:
-            for name, place in places.items():
-                text = text.replace(str(place), str(name))
-            return text
-
-        with retold(named, HashbenchError):
-            total = CountTask(self.source.moved(places), Shard(codes, labels), self.content).run()
-        (entry,) = total.entries
-        return replace(total, entries=(entry.model_copy(update={"notes": [named(note) for note in entry.notes]}),))
-
-
-def folder_on_node(sha256: Sequence[str]) -> str:
-    """The folder of a shard's files on a node, named by their content."""
-    return f"shards/{hashlib.sha256(' '.join(sha256).encode()).hexdigest()}"
 
 
 def query_sha256(saved: SavedCodes) -> str:

@@ -402,10 +402,6 @@ def test_what_does_not_go_together_is_refused(run: Call) -> None:
         (["--counts", "no.h5"], "--counts no.h5: a file that ends in .npz is expected"),
         (["--per-query", "db-9.npz"], "db-9.npz: named twice"),
         (["--per-query", "a.npz", "--counts", "a.npz"], "a.npz: named twice"),
-        (
-            ["--ray", "auto", "--jobs", "2"],
-            "--jobs cannot be combined with --ray: the cluster counts as many as fit",
-        ),
         (["--shards", "nothing-*.h5"], "--shards nothing-*.h5: no such file: a quoted pattern is expected"),
         (["--shard-labels", "nothing-*.h5"], "--shard-labels nothing-*.h5: no such file"),
     ]:

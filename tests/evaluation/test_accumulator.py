@@ -74,20 +74,6 @@ def test_packed_codes_show_their_bit_order_only_together() -> None:
     assert found.to_dict() == hashbench.score(query, database, *labels, "ap").to_dict()
 
 
-def test_weights_and_own_items() -> None:
-    _, database, _, labels = example()
-    options: dict[str, Any] = {"weights": np.arange(20.0), "exclude_self": True}
-    accumulator = hashbench.ScoreAccumulator("ap", **options)
-    for rows in (slice(0, 11), slice(11, 30)):
-        both = {"query": database[rows], "database": database[rows]}
-        accumulator.update(
-            **{f"{side}_codes": codes for side, codes in both.items()},
-            **{f"{side}_labels": labels[rows] for side in both},
-        )
-    whole = hashbench.score(database, database, labels, labels, "ap", **options)
-    assert accumulator.compute().to_dict() == whole.to_dict()
-
-
 def test_tensors_are_packed_where_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
     torch = pytest.importorskip("torch")
     from support.torch_on_cpu import stand_in_for_cuda
@@ -150,18 +136,3 @@ def test_a_wrong_batch_is_said_and_changes_nothing(batch: dict[str, Any], says: 
     assert says in str(caught.value)
     assert "\n" not in str(caught.value)
     assert accumulator.compute().to_dict() == before
-
-
-def test_a_wrong_name_is_said_before_the_first_batch() -> None:
-    with pytest.raises(HashbenchError, match="did you mean ndcg"):
-        hashbench.ScoreAccumulator("nddcg")
-
-
-@pytest.mark.gpu
-def test_batches_on_a_gpu_score_as_on_the_cpu() -> None:
-    torch = pytest.importorskip("torch")
-    if not torch.cuda.is_available():
-        pytest.skip("no CUDA device here")
-    given = example()
-    on_gpu = fed(hashbench.ScoreAccumulator(NAMES), *(torch.from_numpy(each).cuda() for each in given))
-    assert on_gpu.to_dict() == hashbench.score(*given, NAMES).to_dict()

@@ -50,11 +50,6 @@ def test_pieces_and_blocks_do_not_show(seed: int, n_bits: int, n: int, block: in
     np.testing.assert_array_equal(found.ones, bits.mean(axis=0))
 
 
-def test_sums_of_more_ones_than_a_byte_holds() -> None:
-    found = diagnose(pack(np.ones((2 * diagnostics.BLOCK + 300, 3), np.uint8)))
-    assert found.ones.tolist() == [1, 1, 1]
-
-
 @given(st.permutations(range(11)), st.integers(1, 11), st.integers(1, 11), st.sampled_from([1, 2]))
 def test_beyond_the_limit_nothing_is_counted_whatever_the_pieces(
     order: list[int], size: int, block: int, n_words: int
@@ -75,11 +70,6 @@ def test_the_limit_is_that_of_the_diagnostics(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(diagnostics, "DISTINCT_LIMIT", 3)
     assert diagnose(pack(np.eye(4, 3, dtype=np.uint8)[:3])).n_distinct == 3
     assert diagnose(pack(np.eye(4, 3, dtype=np.uint8))).n_distinct is None
-
-
-def test_nothing_has_no_codes() -> None:
-    found = diagnose(pack(np.zeros((0, 2), np.uint8)))
-    assert (found.n_items, found.n_distinct, found.dead) == (0, 0, (0, 1))
 
 
 def test_queries_that_meet_nothing_are_counted() -> None:

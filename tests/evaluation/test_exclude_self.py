@@ -121,16 +121,3 @@ def test_the_same_items_in_another_order_or_with_other_labels_are_not_the_same(w
     shuffled = codes[::-1] if what == "order" else codes
     with pytest.raises(HashbenchError, match="not the same items in the same order"):
         hashbench.score(codes, shuffled, labels, other, exclude_self=True)
-
-
-def test_on_another_device_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    torch = pytest.importorskip("torch")
-    from support.torch_on_cpu import stand_in_for_cuda
-
-    codes, labels = itself(40)
-    on_cpu = hashbench.score(codes, codes, labels, labels, NAMES, exclude_self=True)
-    counted_on = stand_in_for_cuda(monkeypatch)
-    tensor = torch.from_numpy(codes)
-    on_gpu = hashbench.score(tensor, tensor, labels, labels, NAMES, device="cuda", exclude_self=True)
-    assert counted_on == ["cuda:0"]
-    assert str(on_gpu) == str(on_cpu)

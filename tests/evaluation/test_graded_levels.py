@@ -66,20 +66,6 @@ def test_no_pair_of_level_0_and_one_item_are_no_special_case() -> None:
     assert (one["ap"], one.n_database) == (1.0, 1)
 
 
-def test_levels_of_classes_come_in_batches() -> None:
-    query, database, *_ = drawn()
-    rng = np.random.default_rng(1)
-    level, classes = rng.integers(0, 4, (5, 3)), rng.integers(-1, 3, 40)
-    accumulator = hashbench.ScoreAccumulator("ap,ndcg")
-    for rows in (slice(0, 2), slice(2, 5)):
-        accumulator.update(query_codes=query[rows], query_labels=level[rows])
-    for rows in (slice(0, 30), slice(30, 40)):
-        accumulator.update(database_codes=database[rows], database_labels=classes[rows])
-    with pytest.raises(HashbenchError, match="database_labels: multi-hot"):
-        accumulator.update(database_codes=database[:2], database_labels=[[0, 2], [1, 1]])
-    assert accumulator.compute().to_dict() == hashbench.score(query, database, level, classes, "ap,ndcg").to_dict()
-
-
 @pytest.mark.parametrize(
     ("labels", "says"),
     [

@@ -34,11 +34,6 @@ def test_map_at_k_is_that_of_hashing_papers_and_shown_so() -> None:
     assert [line.split("  ")[0] for line in str(scores).splitlines()[2:]] == ["map@7 (retrieved)", "ap@7"]
 
 
-def test_without_names_the_metrics_are_those_that_the_distance_has() -> None:
-    assert list(hashbench.score(*example())) == ["ap", "ndcg", "precision@r2"]
-    assert list(hashbench.score(*example(), weights=np.arange(12.0))) == ["ap", "ndcg"]
-
-
 @given(st.integers(1, 70), st.sampled_from(["big", "little"]), st.booleans())
 def test_packed_codes_score_as_their_bits(n_bits: int, order: Any, is_said: bool) -> None:
     query, database, *labels = example(n_bits)
@@ -46,14 +41,6 @@ def test_packed_codes_score_as_their_bits(n_bits: int, order: Any, is_said: bool
     found = hashbench.score(*packed, *labels, "ap", bits=n_bits, bit_order=order if is_said else None)
     assert found.to_dict() == hashbench.score(query, database, *labels, "ap").to_dict()
     assert found.n_bits == n_bits
-
-
-def test_packed_codes_with_weights_need_their_order() -> None:
-    query, database, *labels = example(16)
-    weights = np.arange(16.0)
-    packed = [np.packbits(bits, axis=1, bitorder="little") for bits in (query, database)]
-    found = hashbench.score(*packed, *labels, "ap", bits=16, bit_order="little", weights=weights)
-    assert found.to_dict() == hashbench.score(query, database, *labels, "ap", weights=weights).to_dict()
 
 
 ONES = np.full((4, 2), 255, np.uint8)
@@ -215,45 +202,6 @@ def as_rows(bits: np.ndarray) -> np.ndarray:
     return rows
 
 
-@pytest.mark.parametrize(
-    "form",
-    [
-        as_rows,
-        lambda bits: bits.astype(str),
-        lambda bits: bits.astype("S"),
-    ],
-)
-def test_the_advice_for_texts_and_objects_works_when_pasted(form: Any) -> None:
-    query, database, *labels = example()
-    with pytest.raises(HashbenchError, match=r"query_codes: .* is not numeric") as caught:
-        hashbench.score(form(query), form(database), *labels, "ap")
-    pasted = str(caught.value).partition("numbers are expected: ")[2]
-    read = []
-    for codes in (query, database):
-        names: dict[str, Any] = {"numpy": np, "codes": form(codes)}
-        exec(pasted, names)
-        read.append(names["codes"])
-    assert hashbench.score(*read, *labels, "ap")["ap"] == hashbench.score(*example(), "ap")["ap"]
-
-
-@pytest.mark.parametrize("form", [lambda bits: bits.astype(object), as_rows])
-def test_the_advice_for_pickles_works_when_pasted(form: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    query, database, *labels = example()
-    both = {"query_codes": form(query), "database_codes": form(database)}
-    np.savez("it's.npz", **both, query_labels=labels[0], database_labels=labels[1].astype(str).astype(object))
-    np.save("database.npy", both["database_codes"], allow_pickle=True)
-    for name in ("it's.npz", "database.npy"):
-        with pytest.raises(HashbenchError, match="Python objects") as caught:
-            files.array_at(f"{name}:database_codes" if name.endswith("z") else name, "database_codes")
-        exec(str(caught.value).partition("in a sandbox: ")[2], {})
-    assert np.array_equal(np.load("plain.npy"), database)
-    with np.load("plain.npz") as plain:
-        assert np.array_equal(plain["query_codes"], query)
-        assert plain["query_labels"].tolist() == labels[0].tolist()
-        assert plain["database_labels"].tolist() == labels[1].astype(str).tolist()
-
-
 PLAIN = np.array([[1, 0, 1], [0, 0, 1]])
 
 
@@ -262,18 +210,9 @@ def with_torch(make: Callable[[Any], Any]) -> Callable[[], Any]:
     return lambda: make(pytest.importorskip("torch").from_numpy(PLAIN.astype(np.float32)))
 
 
-def complex_view(tensor: Any) -> Any:
-    """A tensor whose numbers are stored with the other sign."""
-    torch = pytest.importorskip("torch")
-    return torch.complex(torch.zeros_like(tensor), -tensor).conj().imag
-
-
 REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "meta": (with_torch(lambda tensor: tensor.to("meta")), "a tensor of the device meta"),
     "sparse": (with_torch(lambda tensor: tensor.to_sparse()), "a tensor of layout sparse_coo"),
-    "sparse rows": (with_torch(lambda tensor: tensor.to_sparse_csr()), "a tensor of layout sparse_csr"),
-    "mkldnn": (with_torch(lambda tensor: tensor.to_mkldnn()), "a tensor of layout mkldnn"),
-    "conjugate": (with_torch(lambda tensor: (tensor * 1j).conj()), "complex64 is not numeric"),
     "SciPy": (lambda: scipy.sparse.csr_array(PLAIN), "a sparse matrix: an array is expected"),
     "masked": (lambda: np.ma.masked_equal(PLAIN, 0), "3 of 6 values are masked"),
     "masked rows": (lambda: [np.ma.masked_equal(row, 0) for row in PLAIN], "1 of 3 values are masked"),
@@ -281,7 +220,6 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "None": (lambda: [[1, None, 1], [0, 0, 1]], "a value is missing"),
 }
 TAKEN: dict[str, Callable[[], Any]] = {
-    "negative view": with_torch(complex_view),
     "real view": with_torch(lambda tensor: (tensor + 0j).conj().real),
     "objects": lambda: PLAIN.astype(object),
     "no mask": lambda: np.ma.masked_equal(PLAIN, 7),
@@ -290,7 +228,6 @@ TAKEN: dict[str, Callable[[], Any]] = {
 }
 
 
-@pytest.mark.filterwarnings("ignore:Sparse CSR tensor support:UserWarning")
 @pytest.mark.parametrize("argument", ["query_codes", "database_codes", "query_labels", "database_labels"])
 @pytest.mark.parametrize("kind", REFUSED)
 def test_an_array_without_plain_values_is_refused_by_name(kind: str, argument: str) -> None:
@@ -305,18 +242,3 @@ def test_every_kind_of_array_with_plain_values_is_taken(kind: str) -> None:
     wanted = hashbench.score(PLAIN, PLAIN[::-1], PLAIN, PLAIN[::-1]).to_dict()
     found = hashbench.score(TAKEN[kind](), PLAIN[::-1], TAKEN[kind](), PLAIN[::-1]).to_dict()
     assert found == wanted
-
-
-INTERRUPTED = """
-import _thread, sys, threading
-import numpy as np
-import hashbench
-bits, ids = np.arange(64).reshape(16, 4) % 7 % 2, np.arange(16) % 3
-threading.Timer(float(sys.argv[1]), _thread.interrupt_main).start()
-try:
-    for _ in range(1000):
-        hashbench.score(bits, bits[:8], ids, ids[:8])
-except KeyboardInterrupt:
-    print("interrupted")
-print(repr(hashbench.score(bits, bits[:8], ids, ids[:8])["ap"]))
-"""

@@ -38,14 +38,6 @@ def test_scores_are_those_of_the_histogram(codes: CodeSet) -> None:
         assert scores[name] == scores.value(name).mean
 
 
-@pytest.mark.parametrize("ties", ["best", "worst"])
-def test_a_policy_gives_that_end_of_the_range(ties: Any) -> None:
-    codes = example()
-    scores = hashbench.score(*codes, metrics=["ap", "ndcg@3"], ties=ties)
-    for name in scores:
-        assert scores.interval(name)[ties == "best"] == pytest.approx(scores[name])  # type: ignore[index]
-
-
 def example() -> tuple[np.ndarray, ...]:
     rng = np.random.default_rng(1)
     activations = [rng.standard_normal((n, 6)) for n in (4, 30)]
@@ -122,15 +114,6 @@ def test_a_gpu_refuses_what_the_cpu_refuses(monkeypatch: pytest.MonkeyPatch) -> 
         assert said[0] == said[1]
 
 
-def test_a_tensor_of_float64_is_binarised_as_an_array_of_float64() -> None:
-    torch = pytest.importorskip("torch")
-    values, ids = np.array([[1e-300, -1.0], [1e300, 1.0]]), [0, 1]
-    as_array, as_tensor = (
-        hashbench.score(form, form, ids, ids, exclude_self=False) for form in (values, torch.from_numpy(values))
-    )
-    assert dict(as_tensor) == dict(as_array)
-
-
 @pytest.mark.parametrize("device", ["cuda", "cuda:0", "gpu"])
 def test_a_device_that_is_not_here_is_said_in_one_line(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
     torch = pytest.importorskip("torch")
@@ -200,14 +183,6 @@ def test_the_plot_shows_precision_over_recall_and_over_rank() -> None:
     assert np.allclose(lines_of(hashbench.score(*CASE, ties="order"))["N"], lines_of(hashbench.score(*CASE))["N"])
 
 
-def test_the_curve_of_precision_begins_where_a_query_finds_something() -> None:
-    # within radius 0 no query finds an item, within 1 each finds both items, of which one is relevant
-    scores = hashbench.score([[1, 1], [0, 0]], [[1, 0], [1, 0]], [3, 5], [3, 5], "ap")
-    assert np.allclose(lines_of(scores)["recall"], ([0, 1, 1], [np.nan, 0.5, 0.5]), equal_nan=True)
-    apart = hashbench.score([[1, 1], [0, 0]], [[1, 1]], [3, 3], [3], "ap")  # the second query finds it within 2 only
-    assert np.allclose(lines_of(apart)["recall"], ([0.5, 0.5, 1], [1, 1, 1]))
-
-
 def test_what_cannot_be_plotted_is_said_in_one_line() -> None:
     with pytest.raises(HashbenchError, match="plot: curves are of a histogram of Hamming distances"):
         hashbench.score(*CASE, metrics="ap", weights=[1, 2]).plot()
@@ -271,31 +246,6 @@ def test_eight_threads_may_be_the_first_to_score(processes: int) -> None:
     for _ in range(processes):
         done = subprocess.run([sys.executable, "-c", EIGHT_THREADS], capture_output=True, text=True, check=True)
         assert done.stdout == "8 8\n"
-
-
-INTERRUPTED = """
-import os, signal, sys
-import hashbench
-class Interrupts:
-    def find_spec(name, path, target=None):
-        if name == sys.argv[1]:
-            sys.meta_path.remove(Interrupts)
-            os.kill(os.getpid(), signal.SIGINT)
-sys.meta_path.insert(0, Interrupts)
-n = 1_500
-scored = lambda: hashbench.score([[1] * 64] * n, [[1] * 64, [0] * 64] * n, [1] * n, [1, 0] * n, "ap")["ap"]
-try:
-    for _ in range(99):
-        scored()
-except KeyboardInterrupt:
-    print("interrupted", scored(), signal.getsignal(signal.SIGINT) is signal.default_int_handler)
-"""
-
-
-@pytest.mark.parametrize("module", ["numpy.linalg", "hashbench.metrics.ap", "numba.core.types"])
-def test_an_interrupt_during_a_late_import_leaves_whole_modules(module: str) -> None:
-    done = subprocess.run([sys.executable, "-c", INTERRUPTED, module], capture_output=True, text=True, check=True)
-    assert (done.stdout, done.stderr) == ("interrupted 1.0 True\n", "")
 
 
 def test_to_import_hashbench_imports_nothing_heavy() -> None:

@@ -80,12 +80,6 @@ def test_any_shards_in_any_order_are_the_whole(
         np.testing.assert_array_equal(of.ones, alike.ones)
 
 
-def test_bits_that_are_equal_in_one_shard_and_opposite_in_another_are_no_duplicates(tmp_path: Path) -> None:
-    database = np.array([[0, 0], [1, 1], [0, 1], [1, 0]], np.uint8)
-    written(tmp_path, of_one_class(database), [2])
-    assert total_of(tmp_path).evidence.tally.diagnostics().duplicates == ()
-
-
 def test_distinct_codes_beyond_the_limit_stay_beyond_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(diagnostics, "DISTINCT_LIMIT", 5)
     database = np.unpackbits(np.arange(8, dtype=np.uint8)[:, None], axis=1)

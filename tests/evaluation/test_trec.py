@@ -74,14 +74,3 @@ def test_depth_keeps_the_nearest_and_of_the_tied_the_first_and_levels_are_shared
         "q0 0 d02 1",
         "q0 0 d03 1",
     ]
-
-
-def test_pieces_of_the_database_do_not_show(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    rng = np.random.default_rng(0)
-    query, database = (pack(rng.integers(0, 2, (n, 6), np.uint8)) for n in (5, 100))
-    labels = from_labels(rng.integers(0, 3, 5), rng.integers(0, 3, 100))
-    trec.write_trec(tmp_path / "whole", query, database, labels)
-    monkeypatch.setattr(trec, "DATABASE_BLOCK", 7)
-    trec.write_trec(tmp_path / "pieces", query, database, labels)
-    for name in ("run.txt", "qrels.txt"):
-        assert (tmp_path / "pieces" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()

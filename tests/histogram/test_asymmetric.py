@@ -12,7 +12,6 @@ from support.strategies import CodeSet, code_sets
 from hashbench import metrics, score
 from hashbench.codes import binarize, pack
 from hashbench.foundation.errors import HashbenchError
-from hashbench.histogram import count
 from hashbench.histogram.sorted_searches import sorted_searches
 from hashbench.metrics import Metrics
 from hashbench.relevance.labels import ClassRelevance
@@ -72,29 +71,6 @@ def test_where_neighbours_are_relevant_the_same_items_tie(drawn: CodeSet, kind: 
         np.testing.assert_array_equal(ranks(distances(slice(number, number + 1))[0].tolist()), rank)
     with pytest.raises(HashbenchError, match="signs of the activations"):
         sorted_searches(query, database, near, activations=np.where(activations > 0, -1, 1).astype(np.float32))
-
-
-@given(code_sets(max_items=25))
-def test_activations_of_one_size_rank_as_plain_hamming(drawn: CodeSet) -> None:
-    activations = np.where(drawn.query, 0.3, -0.3).astype(np.float32)
-    query = pack(drawn.query)
-    database = pack(drawn.database)
-    actual = sorted_searches(query, database, drawn.relevance, activations=activations)
-    assert [*actual] == ["asymmetric"]
-    plain = metrics.evaluate(count(query, database, drawn.relevance, workers=1), Metrics.parse(NAMES))
-    for name, value in metrics.evaluate(actual["asymmetric"], Metrics.parse(NAMES)).items():
-        np.testing.assert_allclose(value, plain[name], atol=1e-14, err_msg=name)
-
-
-def test_the_size_of_a_query_changes_nothing() -> None:
-    rng = np.random.default_rng(0)
-    activations = rng.standard_normal((4, 20)).astype(np.float32)
-    database = pack(rng.integers(0, 2, (50, 20)) > 0)
-    relevance = ClassRelevance(rng.integers(0, 3, 4), rng.integers(0, 3, 50))
-    by = [activations, activations * np.float32(1024)]
-    one, other = (sorted_searches(binarize(z), database, relevance, activations=z)["asymmetric"] for z in by)
-    for name, value in metrics.evaluate(one, Metrics.parse(NAMES)).items():
-        assert np.array_equal(value, metrics.evaluate(other, Metrics.parse(NAMES))[name])
 
 
 def test_python_scores_it_by_weights_of_each_query() -> None:

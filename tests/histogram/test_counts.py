@@ -10,7 +10,7 @@ from support.strategies import CodeSet, code_sets
 
 from hashbench.codes import pack
 from hashbench.foundation.errors import HashbenchError
-from hashbench.histogram import Histogram, count, self_pairs, without_itself
+from hashbench.histogram import Histogram, count, without_itself
 from hashbench.relevance.labels import ClassRelevance, from_labels
 
 
@@ -51,16 +51,6 @@ def test_without_itself_an_item_is_counted_with_the_others_only(drawn: CodeSet) 
         rest = drawn.database[others]
         truth = oracles.loop_counts(alone, rest, lambda _, i, level=level: level[0, i], len(same.levels))
         assert np.array_equal(actual.counts[q], truth[0])
-
-
-def test_cuts_do_not_show_without_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    rng = np.random.default_rng(0)
-    codes = pack(rng.integers(0, 2, (11, 5)))
-    labels = rng.integers(0, 2, (11, 4))
-    same = from_labels(labels, labels)
-    whole = without_itself(count(codes, codes, same), same)
-    monkeypatch.setattr(self_pairs, "OWN_ROWS", 4)
-    assert np.array_equal(without_itself(count(codes, codes, same), same).counts, whole.counts)
 
 
 def test_only_a_set_against_itself_has_a_self() -> None:

@@ -5,7 +5,6 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, get_args
 
 import numpy as np
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 from hashbench.codes import Codes, pack, packed
 from hashbench.foundation import parallel
 from hashbench.foundation.errors import HashbenchError
-from hashbench.histogram import count, count_blocks, counting, counts, numpy_kernel
+from hashbench.histogram import count, count_blocks, counts, numpy_kernel
 from hashbench.histogram import numba_kernel as kernels
 from hashbench.histogram.counting import Kernel
 from hashbench.relevance.labels import ClassRelevance, Relevance, SharedLabelRelevance
@@ -165,16 +164,6 @@ def test_counts_beyond_16_bits_in_one_cell_and_beyond_32_in_sum(relevance: str, 
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize("dtype", [bool, np.uint8, np.uint64, np.int16, ">i4", np.int64, np.float64])
-def test_labels_of_every_type_are_compared_by_value(dtype: Any, kernel: Kernel) -> None:
-    labels = np.array([0, 1, 1, 0, 1])
-    same = pack(np.zeros((5, 3), np.uint8))
-    expected = [[0, 2], [0, 3], [0, 3], [0, 2], [0, 3]]
-    counts = count(same, same, ClassRelevance(labels.astype(dtype), labels.astype(dtype)), kernel=kernel).counts
-    assert counts[:, 0, 1].tolist() == [row[1] for row in expected]
-
-
-@pytest.mark.parametrize("kernel", KERNELS)
 def test_ids_that_differ_by_more_than_a_real_number_can_tell_are_not_one_class(kernel: Kernel) -> None:
     big = np.array([2**63 - 1, 2**63 - 2], np.int64)
     same = pack(np.zeros((2, 3), np.uint8))
@@ -189,16 +178,6 @@ def test_labels_that_are_not_0_and_1_are_never_written_past_the_counts(kernel: K
     same = pack(np.zeros((1, 3), np.uint8))
     assert len(relevance.levels) == 3
     assert count(same, same, relevance, kernel=kernel).counts[0, 0].tolist() == [0, 0, 1]
-
-
-@pytest.mark.parametrize("kernel", KERNELS)
-def test_codes_that_are_read_only_or_not_in_one_piece_are_counted_alike(kernel: Kernel) -> None:
-    case = Case(*(np.random.default_rng(0).integers(0, 2, size) for size in ((3, 70), (9, 70), 3, 9)))
-    wide = np.repeat(pack(case.database).words, 2, axis=0)[::2]
-    wide.flags.writeable = False
-    query = Codes(np.asfortranarray(pack(case.query).words), 70)
-    counts = count(query, Codes(wide, 70), case.relevance(), kernel=kernel).counts
-    assert np.array_equal(counts, plain(case))
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -222,29 +201,6 @@ print("numba" in sys.modules)
     assert actual.stdout.strip() == "False"
 
 
-@pytest.mark.parametrize(("words", "kernels_of_calls"), [(98, "numpy numpy numba"), (97, "numpy numba numba")])
-def test_numba_is_imported_once_a_process_has_compared_as_much_as_that_costs(
-    words: int, kernels_of_calls: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    codes = pack(np.eye(7, dtype=np.uint8))
-    relevance = ClassRelevance(np.arange(7), np.arange(7))
-    used: list[str] = []
-    faster = counting._faster
-    monkeypatch.setattr(counting, "_faster", lambda *of_call: used.append(faster(*of_call)) or used[-1])
-    monkeypatch.setattr(counting._Numba, "words_left", words)
-    actual = [count(codes, codes, relevance).counts.tolist() for _ in range(3)]  # 49 pairs each, a word a pair
-    assert " ".join(used) == kernels_of_calls
-    assert actual[0] == actual[1] == actual[2]
-
-
-@pytest.mark.parametrize(("n_items", "n_bits", "kernel"), [(25, 65, "numpy"), (26, 65, "numba"), (None, 64, "numba")])
-def test_a_large_call_and_one_of_unknown_size_use_numba(
-    n_items: int | None, n_bits: int, kernel: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(counting._Numba, "words_left", 150)  # 65 bits are two words
-    assert counting._faster((3, n_bits), n_items) == kernel
-
-
 def test_every_kernel_is_compiled_once() -> None:
     """Two sets of types would share file names in the cache, and processes that fill it together could mix them up."""
     rng = np.random.default_rng(0)
@@ -265,41 +221,6 @@ def _first(relevance: Any) -> tuple[Any, ...]:
     if isinstance(relevance, AskedByBlock):
         return (ClassRelevance(*_first(relevance.known)),)
     return relevance.query_labels[:1], relevance.database_labels[:1]
-
-
-COUNTS_A_LITTLE = """
-import sys, numpy as np
-from hashbench.histogram import numba_kernel
-from hashbench.relevance.labels import ClassRelevance, SharedLabelRelevance
-from hashbench.codes import pack
-from hashbench.histogram import count
-codes, ids = pack(np.eye(4, dtype=np.uint8)), np.arange(4)
-classes = count(codes, codes, ClassRelevance(ids, ids), kernel="numba").counts
-shared = count(codes, codes, SharedLabelRelevance(np.eye(4), np.eye(4)), kernel="numba").counts
-assert (classes[:, 0, 1] == 1).all() and (classes[:, 2, 0] == 3).all() and (classes == shared).all()
-print(sum(sum(kernel.stats.cache_misses.values()) for kernel in
-          (numba_kernel.count_classes, numba_kernel.count_keys)))
-"""
-
-
-@pytest.mark.slow
-def test_processes_that_start_together_fill_the_cache_for_those_that_follow(tmp_path: Path) -> None:
-    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
-    command = [sys.executable, "-c", COUNTS_A_LITTLE]
-    together = [subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) for _ in range(4)]
-    assert [process.communicate(timeout=120)[0].strip() != "" and process.returncode for process in together] == [0] * 4
-    after = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True, timeout=120)
-    assert after.stdout.strip() == "0"
-
-
-def test_without_a_folder_to_cache_in_the_kernels_still_compile(monkeypatch: pytest.MonkeyPatch) -> None:
-    def njit(**options: bool) -> Any:
-        if options.get("cache"):
-            raise RuntimeError("no locator available")  # what Numba says where nothing can be written
-        return lambda function: function
-
-    monkeypatch.setattr(kernels, "njit", njit)
-    assert kernels.compiled(len) is len
 
 
 def test_by_default_there_is_a_worker_for_each_core_that_may_be_used(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -57,11 +57,6 @@ def test_a_curve_by_rank_follows_a_tie_policy(drawn: Ranking) -> None:
     np.testing.assert_allclose(actual["recall"], relevant / relevant[-1], atol=1e-14)
 
 
-def test_empty_balls_are_counted() -> None:
-    histogram = Histogram(np.array([[[0, 0], [1, 1]], [[1, 0], [0, 1]]]), np.array([0, 1]))
-    assert curves.radius_curve(histogram)["empty"].tolist() == [0.5, 0.0]
-
-
 @given(code_sets(max_items=30))
 def test_the_mean_of_pr_area_is_the_area_under_the_mean_curve(drawn: CodeSet) -> None:
     histogram = counted(drawn)
@@ -93,16 +88,6 @@ def test_pr_area_with_a_cutoff_reads_the_first_ranks_only(drawn: CodeSet) -> Non
     r = recall.mean(axis=0)
     area = p[0] * r[0] + (np.diff(r) * (p[1:] + p[:-1]) / 2).sum()
     assert mean(histogram, f"pr_area@{k}") == pytest.approx(area, abs=1e-13)
-
-
-def test_pr_area_sees_all_queries_whatever_the_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    rng = np.random.default_rng(1)
-    histogram = Histogram(rng.integers(0, 5, (20, 9, 3)), np.array([0, 1, 2]))
-    whole = metrics.evaluate(histogram, Metrics.parse(["pr_area", "ap"]))
-    monkeypatch.setattr("hashbench.metrics._evaluate.BLOCK", 1)
-    pieces = metrics.evaluate(histogram, Metrics.parse(["pr_area", "ap"]))
-    for name in whole:
-        np.testing.assert_allclose(pieces[name], whole[name], atol=1e-15)
 
 
 def test_the_shares_of_pairs_are_those_of_a_loop_over_all_pairs() -> None:

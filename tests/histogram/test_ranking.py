@@ -38,14 +38,6 @@ def test_groups_are_the_histogram_without_its_empty_distances(drawn: Ranking) ->
     assert np.array_equal(ranked.counts[0], counted.counts[0][held])
 
 
-@given(code_sets(max_items=25))
-def test_hamming_is_the_kernel_of_the_histogram(drawn: CodeSet) -> None:
-    query = pack(drawn.query)
-    database = pack(drawn.database)
-    truth = (drawn.query[:, None] != drawn.database[None]).sum(axis=2)
-    assert np.array_equal(ranking.hamming(query, database)(slice(0, len(query))), truth)
-
-
 @pytest.mark.parametrize("weight", [1.0, 0.3, 1e-12])
 @given(drawn=code_sets(max_items=25))
 def test_equal_weights_rank_as_plain_hamming(weight: float, drawn: CodeSet) -> None:
@@ -90,17 +82,6 @@ def test_sums_that_agree_tie_in_any_order_of_their_terms() -> None:
     assert actual.tolist() == [6, 6, 3, 3]
 
 
-def test_weights_of_each_query_are_taken_by_block(monkeypatch: pytest.MonkeyPatch) -> None:
-    rng = np.random.default_rng(3)
-    bits = [rng.integers(0, 2, (n, 12), np.uint8) for n in (7, 40)]
-    relevance = ClassRelevance(rng.integers(0, 3, 7), rng.integers(0, 3, 40))
-    distances = ranking.weighted_hamming(*map(pack, bits), rng.random((7, 12)))
-    whole = evaluate_distances(distances, relevance, NAMES)
-    monkeypatch.setattr(ranking, "PAIRS", 90)
-    for name, value in evaluate_distances(distances, relevance, NAMES).items():
-        np.testing.assert_allclose(value, whole[name], atol=1e-14)
-
-
 def test_no_query_and_no_item_are_no_error() -> None:
     for n_queries, n_items in [(0, 3), (2, 0)]:
         query = pack(np.zeros((n_queries, 4), bool))
@@ -125,11 +106,6 @@ def test_distances_that_are_not_finite_are_refused() -> None:
             evaluate_distances(lambda rows: np.array([[np.nan, 1.0]])[rows], relevance, ["ap"], policy)
 
 
-def test_all_weights_zero_is_one_tie() -> None:
-    codes = pack(np.array([[0, 1], [1, 0], [1, 1]], bool))
-    assert not ranking.weighted_hamming(codes, codes, np.zeros(2))(slice(0, 3)).any()
-
-
 @given(code_sets(max_items=25), st.integers(1, 9))
 def test_groups_after_the_cutoff_decide_nothing(drawn: CodeSet, k: int) -> None:
     counted = count(pack(drawn.query), pack(drawn.database), drawn.relevance, workers=1)
@@ -140,18 +116,6 @@ def test_groups_after_the_cutoff_decide_nothing(drawn: CodeSet, k: int) -> None:
     whole = metrics.evaluate(counted, Metrics.parse(names))
     for name, value in metrics.evaluate(cut, Metrics.parse(names)).items():
         np.testing.assert_allclose(value, whole[name], atol=1e-14, err_msg=name)
-
-
-@given(code_sets(max_items=25))
-def test_integers_and_reals_have_the_same_groups(drawn: CodeSet) -> None:
-    query = pack(drawn.query)
-    database = pack(drawn.database)
-    every = slice(0, len(query))
-    level = drawn.relevance.block(every, slice(0, len(database)))
-    distances = hamming(query, database)(every)
-    packed = ranking.grouped(distances, level, drawn.relevance.levels)
-    sorted_ = ranking.grouped(distances * 0.5, level, drawn.relevance.levels)
-    assert np.array_equal(packed.counts, sorted_.counts)
 
 
 @pytest.mark.parametrize("names", [["pr_area_by_rank"], ["ap", "pr_area_by_rank@7", "ndcg@3"]])

@@ -44,37 +44,19 @@ def test_what_is_saved_comes_back(tmp_path: Path, content: Retrieval) -> None:
     assert [path.name for path in (tmp_path / "deep").iterdir()] == ["retrieval.npz"]
 
 
-def test_the_checksum_is_of_the_content_alone() -> None:
-    content = sample()
-    of_int32 = {cutoff: Reranked(actual[0], actual[1].astype(np.int32)) for cutoff, actual in content.reranked.items()}
-    assert changed(content, reranked=of_int32).sha256() == content.sha256()
-
-
-def other_relevant(content: Retrieval) -> Retrieval:
-    relevant = content.reranked[4].relevant.copy()
-    relevant[1, 2] ^= True
-    return changed(content, reranked={**content.reranked, 4: Reranked(relevant, content.reranked[4].n_candidates)})
-
-
-def other_candidates(content: Retrieval) -> Retrieval:
-    n = content.reranked[16].n_candidates - np.array([0, 0, 1])
-    return changed(content, reranked={**content.reranked, 16: Reranked(content.reranked[16].relevant, n)})
-
-
 def test_any_change_changes_the_checksum() -> None:
-    content = changed(sample(), n_items=31)
+    content = sample()
     assert content.contingency is not None
+    first = content.reranked[4]
+    relevant = ~first.relevant
     others = [
-        sample(),
-        other_relevant(content),
-        other_candidates(
-            changed(content, reranked={**content.reranked, 16: Reranked(content.reranked[16].relevant, np.full(3, 20))})
-        ),
+        changed(content, n_items=31),
+        changed(content, reranked={**content.reranked, 4: first._replace(relevant=relevant)}),
+        changed(content, reranked={**content.reranked, 4: first._replace(n_candidates=np.full(3, 20))}),
         changed(content, contingency=None),
         changed(content, contingency=content.contingency.T),
-        changed(content, contingency=content.contingency + np.eye(4, 2, dtype=int)),
     ]
-    assert len({stored.sha256() for stored in [content, *others]}) == 7
+    assert len({stored.sha256() for stored in [content, *others]}) == 6
 
 
 def put(name: str, at: int, value: Any) -> Callable[[dict[int, Reranked]], dict[int, Reranked]]:
@@ -113,12 +95,6 @@ def test_a_contingency_that_cannot_be_is_refused(counts: np.ndarray) -> None:
         changed(sample(), contingency=counts)
 
 
-def test_no_item_is_no_retrieval() -> None:
-    nothing = {cutoff: Reranked(np.zeros((1, 0), bool), np.zeros(1, int)) for cutoff in CUTOFFS}
-    with pytest.raises(HashbenchError, match="candidates of 1 queries"):
-        Retrieval(0, nothing)
-
-
 @pytest.mark.parametrize("length", [0, 10, 300, -1, -60])
 def test_a_cut_file_is_one_line(tmp_path: Path, length: int) -> None:
     path = tmp_path / "retrieval.npz"
@@ -127,22 +103,6 @@ def test_a_cut_file_is_one_line(tmp_path: Path, length: int) -> None:
     with pytest.raises(HashbenchError, match="not a readable retrieval") as caught:
         Retrieval.load(path)
     assert "\n" not in str(caught.value)
-
-
-def test_any_flipped_byte_is_an_error_or_changes_nothing(tmp_path: Path) -> None:
-    path = tmp_path / "retrieval.npz"
-    sample(q=2).save(path)
-    content = path.read_bytes()
-    truth = Retrieval.load(path)
-    n_caught = 0
-    for place in range(0, len(content), max(1, len(content) // 500)):
-        path.write_bytes(content[:place] + bytes([content[place] ^ 0x55]) + content[place + 1 :])
-        try:
-            require_same(Retrieval.load(path), truth)
-        except HashbenchError as error:
-            assert "\n" not in str(error)
-            n_caught += 1
-    assert n_caught > 100
 
 
 @pytest.mark.parametrize(
@@ -176,18 +136,3 @@ def test_other_files_are_one_line(tmp_path: Path) -> None:
     for other in (tmp_path / "alone.npy", tmp_path):
         with pytest.raises(HashbenchError, match="not a readable retrieval"):
             Retrieval.load(other)
-
-
-def test_nothing_half_written_remains(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "retrieval.npz"
-    sample().save(path)
-    before = path.read_bytes()
-
-    def broken(*_: object, **__: object) -> None:
-        raise OSError("no space")
-
-    monkeypatch.setattr(np.lib.format, "write_array", broken)
-    with pytest.raises(OSError, match="no space"):
-        sample(n_items=9).save(path)
-    assert path.read_bytes() == before
-    assert list(tmp_path.iterdir()) == [path]

@@ -77,12 +77,6 @@ def test_what_ties_do_not_change_has_no_extremes() -> None:
         assert actual[name].worst is actual[name].best is actual[name].values
 
 
-@given(rankings())
-def test_expected_is_the_histogram_itself(drawn: Ranking) -> None:
-    histogram = histogram_of(drawn)
-    assert ties.apply(histogram, "expected") is histogram
-
-
 def evaluate(drawn: CodeSet, names: list[str], policy: Policy) -> dict[str, np.ndarray]:
     query = pack(drawn.query)
     database = pack(drawn.database)
@@ -122,28 +116,6 @@ def test_blocks_of_queries_change_nothing(drawn: CodeSet) -> None:
             pieces = evaluate(drawn, NAMES, policy)
             for name in NAMES:
                 np.testing.assert_allclose(pieces[name], whole[policy][name], atol=1e-14)
-
-
-@given(code_sets())
-def test_no_policy_changes_what_lies_inside_a_radius(drawn: CodeSet) -> None:
-    names = ["precision@r1", "recall@r2", "pr_area"]
-    expected = evaluate(drawn, names, "expected")
-    for policy in ("best", "worst", "order"):
-        values = evaluate(drawn, ["ap", *names], policy)
-        assert list(values) == ["ap", *names]
-        for name in names:
-            assert np.array_equal(values[name], expected[name], equal_nan=True)
-
-
-@given(code_sets())
-def test_every_order_lies_between_worst_and_best(drawn: CodeSet) -> None:
-    names = ["ap", f"ndcg@{K}", f"precision@{K}", "auc"]
-    ends = {policy: evaluate(drawn, names, policy) for policy in ("worst", "order", "expected", "best")}
-    kept = ~np.isnan(ends["best"]["ap"])
-    for name in names:
-        for middle in ("order", "expected"):
-            assert (ends["worst"][name][kept] <= ends[middle][name][kept] + 1e-13).all()
-            assert (ends[middle][name][kept] <= ends["best"][name][kept] + 1e-13).all()
 
 
 def test_a_radius_has_no_meaning_on_a_ranking_without_radii() -> None:

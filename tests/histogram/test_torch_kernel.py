@@ -20,11 +20,8 @@ from support.torch_on_cpu import count_with_torch, stand_in_for_cuda
 
 from hashbench import histogram
 from hashbench.codes import pack
-from hashbench.codes.values import CodeValues
 from hashbench.foundation.errors import HashbenchError
-from hashbench.foundation.parallel import slices
 from hashbench.histogram import torch_kernel
-from hashbench.relevance.distances import KnownRelevance
 from hashbench.relevance.labels import ClassRelevance, Relevance, from_labels
 
 needs_cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device here")
@@ -56,13 +53,6 @@ def test_blocks_change_nothing(drawn: CodeSet, query_block: int, pairs: int) -> 
         patch.setattr(torch_kernel, "ITEMS", query_block)
         counted = count_with_torch(torch.from_numpy(drawn.query), pack(drawn.database), drawn.relevance)
     assert counted.sha256() == on_numba(drawn).sha256()
-
-
-@pytest.mark.parametrize("dtype", [torch.bool, torch.int8, torch.bfloat16, torch.float16, torch.float32])
-def test_a_bit_is_set_where_a_tensor_is_above_0(dtype: torch.dtype) -> None:
-    codes = torch.tensor([[1, 0, 0], [0, 0, 1]]).to(dtype)
-    ids = np.array([4, 4])
-    assert count_with_torch(codes, codes, ClassRelevance(ids, ids)).counts[:, :, 1].tolist() == [[1, 0, 1, 0]] * 2
 
 
 def test_a_training_script_may_count_inside_autocast_and_with_gradients() -> None:
@@ -114,33 +104,6 @@ def test_a_value_that_float32_does_not_hold_is_compared_as_it_is(value: float) -
     assert torch_kernel.pack(torch.tensor([[value]], dtype=torch.float64)).to_host().bits().item() == (value > 0)
 
 
-@pytest.mark.parametrize(
-    ("codes", "says"),
-    [
-        (torch.ones(4), r"mine: shape \(4,\) is not items x bits"),
-        (torch.ones(2, 2, dtype=torch.complex64), "mine: torch.complex64 is not numeric"),
-        (torch.full((2, 2), torch.nan), "mine: not finite"),
-        (torch.full((2, 2), 7), "mine: 7 is no bit"),
-        (torch.full((2, 2), -3, dtype=torch.int8), "mine: -3 is no bit"),
-        (torch.ones(2, 0), "codes: 0 bits"),
-        (torch.ones(1, 4097), "codes: 4097 bits"),
-    ],
-)
-def test_tensors_that_hold_no_codes_are_refused(codes: torch.Tensor, says: str) -> None:
-    with pytest.raises(HashbenchError, match=says):
-        torch_kernel.pack(codes, CodeValues("mine"))
-
-
-def test_levels_of_the_pieces_must_agree() -> None:
-    query = pack(np.ones((2, 3), np.uint8))
-    ids = np.array([1, 2])
-    five = KnownRelevance(np.array([0, 5]), np.zeros((2, 2), np.uint16))
-    counter = torch_kernel.TorchCounter(query, "cpu")
-    counter.add(query, ClassRelevance(ids, ids), int)
-    with pytest.raises(HashbenchError, match="must agree"):
-        counter.add(query, five, int)
-
-
 @needs_triton
 def test_where_the_kernel_does_not_compile_matrix_products_count(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
@@ -176,19 +139,6 @@ def test_memory_that_is_full_is_said_with_what_would_be_right(monkeypatch: pytes
     with pytest.raises(HashbenchError) as caught:
         histogram.count(codes, codes, ClassRelevance(ids, ids), device="cuda:0")
     assert str(caught.value).endswith(": its memory is full: --device cpu counts in the memory of the machine")
-
-
-def test_what_does_not_belong_together_is_refused() -> None:
-    codes = torch.ones(2, 4)
-    ids = np.zeros(2, np.int64)
-    for query, database, complaint in (
-        (codes, torch.ones(2, 5), "must agree"),
-        (codes, torch.ones(3, 4), "rows must match"),
-        (torch.ones(4), codes, "items x bits"),
-        (codes / 0, codes, "not finite"),
-    ):
-        with pytest.raises(HashbenchError, match=complaint):
-            count_with_torch(query, database, ClassRelevance(ids, ids))
 
 
 INTERPRETED = """
@@ -260,31 +210,6 @@ def test_the_cuda_kernel_compiles_for_a_device_that_is_not_here(
 def test_a_cuda_device_counts_what_numba_counts(drawn: CodeSet) -> None:
     counted = count_with_torch(pack(drawn.query), pack(drawn.database), drawn.relevance, device="cuda")
     assert counted.sha256() == on_numba(drawn).sha256()
-
-
-@needs_cuda
-@pytest.mark.gpu
-@given(code_sets(max_queries=9, max_items=200), st.integers(1, 200))
-@settings(max_examples=60)
-def test_a_cuda_device_counts_a_database_in_pieces(drawn: CodeSet, size: int) -> None:
-    labels = drawn.relevance.query_labels, drawn.relevance.database_labels
-    pieces = [
-        (pack(drawn.database[part]), from_labels(labels[0], labels[1][part]))
-        for part in slices(len(drawn.database), size)
-    ]
-    counted = histogram.count_blocks(pack(drawn.query), pieces, device="cuda:0")
-    assert np.array_equal(counted.counts, histogram.count_blocks(pack(drawn.query), pieces).counts)
-
-
-@needs_cuda
-@pytest.mark.gpu
-@pytest.mark.parametrize("dtype", DTYPES)
-@given(drawn=code_sets(max_queries=9, max_items=200))
-@settings(max_examples=20)
-def test_a_cuda_device_packs_as_the_host_does(drawn: CodeSet, dtype: torch.dtype) -> None:
-    packed = torch_kernel.pack(torch.from_numpy(drawn.database).to("cuda", dtype))
-    assert packed.words.is_cuda
-    assert np.array_equal(packed.to_host().words, pack(drawn.database).words)
 
 
 @needs_cuda

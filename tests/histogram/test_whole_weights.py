@@ -4,7 +4,6 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from itertools import product
 from math import gcd
-from random import Random
 from typing import Any
 
 import numpy as np
@@ -14,8 +13,6 @@ from hypothesis import strategies as st
 from support import oracles
 
 from hashbench import score
-from hashbench.codes import pack
-from hashbench.histogram.ranking import weighted_hamming
 from hashbench.histogram.whole_weights import LARGEST_SUM, PART_BITS, whole_weights
 
 Draw = Callable[[np.random.Generator, int], tuple[list[Fraction], np.ndarray]]  # what is meant, and what is given
@@ -141,12 +138,6 @@ def test_average_precision_is_that_of_the_enumeration_in_fractions(family: str) 
         assert [scores["ap"], *scores.interval("ap")] == pytest.approx(list(map(float, truth)), abs=1e-15), weights
 
 
-@pytest.mark.parametrize("unit", [0.1, 1, 0.25, 1 / 3, 1e-300, 7e300])
-def test_the_sum_of_two_weights_ties_with_the_third(unit: float) -> None:
-    scores = score([[0, 0, 0]], [[1, 1, 0], [0, 0, 1]], [1], [1, 0], "ap", weights=[unit, unit, 2 * unit])
-    assert (scores["ap"], scores.interval("ap")) == (0.75, (0.5, 1.0))
-
-
 @given(st.lists(st.integers(0, 1 << 56), min_size=1, max_size=64), st.sampled_from([1, 3, 10**6]))
 def test_whole_numbers_are_as_they_are_up_to_a_common_factor(numbers: list[int], factor: int) -> None:
     given_ = [number // factor * factor for number in numbers]
@@ -163,16 +154,6 @@ def test_no_sum_overflows_and_no_order_of_two_weights_is_turned(weights: list[fl
     assert all(sum(part) < LARGEST_SUM for part in parts.tolist())
     actual = np.array(numbers_of(np.array(weights)), object)
     assert (np.diff(actual[np.argsort(weights, kind="stable")]) >= 0).all()
-
-
-@given(st.lists(st.tuples(st.integers(0, 999), st.integers(-300, 300)), min_size=1, max_size=40), st.randoms())
-def test_distances_are_ordered_as_the_decimals_that_are_meant(pairs: list[tuple[int, int]], random: Random) -> None:
-    meant = [k * Fraction(10) ** e for k, e in pairs]
-    codes = np.array([[random.randint(0, 1) for _ in meant] for _ in range(9)])
-    weights = np.array([float(f"{k}e{e}") for k, e in pairs])
-    (actual,) = weighted_hamming(pack(0 * codes[:1] > 0), pack(codes > 0), weights)(slice(0, 1))
-    exact = [sum((w for w, bit in zip(meant, code, strict=True) if bit), Fraction(0)) for code in codes.tolist()]
-    assert ranks(actual.tolist()) == ranks(exact)
 
 
 @pytest.mark.parametrize("n_bits", [64, 512, 4096])

@@ -20,11 +20,6 @@ def random_histogram(n_queries: int, n_levels: int = 2) -> Histogram:
     return Histogram(rng.integers(0, 9, (n_queries, 6, n_levels)), np.arange(n_levels))
 
 
-def test_values_are_keyed_by_canonical_name_in_the_order_asked() -> None:
-    values = metrics.evaluate(random_histogram(3), Metrics.parse(["ndcg", "ap(norm=all)@5", "ap"]))
-    assert list(values) == ["ndcg", "ap@5", "ap"]
-
-
 def test_blocks_of_queries_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = metrics.evaluate(random_histogram(23, 3), Metrics.parse(NAMES))
     monkeypatch.setattr("hashbench.metrics._evaluate.BLOCK", 40)
@@ -51,11 +46,6 @@ def test_no_query_and_no_item_are_no_error() -> None:
             assert metrics.summarise(value).mean is None
 
 
-def test_a_radius_that_retrieves_nothing_scores_zero() -> None:
-    histogram = Histogram(np.array([[[0, 0], [0, 0], [1, 1]]]), np.array([0, 1]))
-    assert metrics.evaluate(histogram, Metrics.parse(["precision@r1"]))["precision@r1"].tolist() == [0.0]
-
-
 def test_the_gain_is_of_the_levels_value_not_of_its_index() -> None:
     histogram = Histogram(np.array([[[1, 0, 0], [0, 1, 0], [0, 0, 1]]]), np.array([0, 2, 10]))
     value = metrics.evaluate(histogram, Metrics.parse(["ndcg"]))["ndcg"][0]
@@ -74,11 +64,6 @@ def test_a_summary_leaves_nan_out_and_says_so() -> None:
     assert summary.std == pytest.approx(np.sqrt(1 / 6))  # of the population: ddof = 0
 
 
-def test_the_summary_of_empty_queries_only_is_null() -> None:
-    summary = metrics.summarise(np.array([np.nan, np.nan]))
-    assert summary.model_dump() == {"mean": None, "std": None, "n_queries": 2, "n_empty": 2}
-
-
 @given(code_sets(), st.randoms(use_true_random=False))
 def test_the_order_of_the_database_changes_nothing(drawn: CodeSet, random: object) -> None:
     order = np.random.default_rng(random.randrange(2**32)).permutation(len(drawn.database))  # type: ignore[attr-defined]
@@ -89,11 +74,3 @@ def test_the_order_of_the_database_changes_nothing(drawn: CodeSet, random: objec
     assert np.array_equal(one.counts, other.counts)
     for name, value in metrics.evaluate(one, Metrics.parse(NAMES)).items():
         assert np.array_equal(value, metrics.evaluate(other, Metrics.parse([name]))[name], equal_nan=True)
-
-
-def test_names_in_one_text_are_not_letters() -> None:
-    counted = random_histogram(3)
-    actual = metrics.evaluate(counted, Metrics.parse("ap,recall@1,5"))
-    assert list(actual) == ["ap", "recall@1", "recall@5"]
-    assert list(metrics.evaluate([counted], Metrics.parse("map"))) == ["ap"]
-    np.testing.assert_array_equal(actual["ap"], metrics.evaluate(counted, Metrics.parse(["ap"]))["ap"])

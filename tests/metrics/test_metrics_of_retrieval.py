@@ -5,14 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import hashbench
 from hashbench import metrics
 from hashbench.foundation.errors import HashbenchError
 from hashbench.histogram import Histogram
 from hashbench.histogram.retrieval import CUTOFFS, Reranked, Retrieval
-from hashbench.metrics import METRICS, Metrics, MetricValue, NamedMetric
+from hashbench.metrics import Metrics, MetricValue, NamedMetric
 
-OF_RETRIEVAL = sorted(name for name in METRICS.names if METRICS.get(name).source is Retrieval)
 HISTOGRAM = Histogram(np.array([[[1, 1], [2, 0]]]), np.array([0, 1]))
 
 
@@ -24,10 +22,6 @@ def retrieval(relevant: list[list[int]], n_candidates: list[int], n_items: int =
 
 
 TWO = retrieval([[1, 0, 1, 1] + 12 * [0], 16 * [1]], [16, 24])
-
-
-def test_the_catalogue_has_the_metrics_of_a_search() -> None:
-    assert OF_RETRIEVAL == ["nmi", "rerank_precision", "suf"]
 
 
 def test_precision_is_a_mean_over_the_queries_and_a_speed_up_is_one_number() -> None:
@@ -72,12 +66,6 @@ def test_a_histogram_does_not_have_the_metrics_of_a_search(name: str) -> None:
     assert "\n" not in str(caught.value)
     with pytest.raises(HashbenchError, match=says):
         metrics.evaluate_with_extremes(HISTOGRAM, Metrics.parse([name]))
-
-
-@pytest.mark.parametrize("ties", ["expected", "worst", "order"])
-def test_scores_of_codes_do_not_either(ties: str) -> None:
-    with pytest.raises(HashbenchError, match="metric 'suf' is computed from a bucket search"):
-        hashbench.score([[1, 0]], [[1, 1], [0, 0]], [7], [7, 3], metrics=["suf"], ties=ties)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("name", ["ap", "ndcg@100", "precision@r2", "pr_area"])

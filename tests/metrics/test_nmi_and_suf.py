@@ -1,13 +1,9 @@
 """NMI against scikit-learn, the speed-up against its definition, its expectation against all codes."""
 
-from fractions import Fraction
-from itertools import combinations
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.sparse_oracles import expected_speed_up
 
 from hashbench.foundation.errors import HashbenchError
 from hashbench.histogram.retrieval import CUTOFFS, Reranked, Retrieval
@@ -39,21 +35,6 @@ def test_nmi_of_independent_buckets_is_zero_and_of_pure_ones_one() -> None:
 def test_speed_up_is_one_over_the_mean_share(retrieved: list[int]) -> None:
     truth = 1 / np.mean([n / 50 for n in retrieved])
     assert speed_up(np.array(retrieved, np.uint8), 50) == pytest.approx(truth)
-
-
-@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 3)), min_size=1, max_size=40))
-def test_buckets_and_labels_without_an_item_change_nothing(pairs: list[tuple[int, int]]) -> None:
-    bucket, label = np.array(pairs).T
-    counts = np.zeros((6, 5), np.int64)  # with buckets and labels that nothing is in
-    np.add.at(counts, (bucket, label), 1)
-    assert nmi_of_counts(counts) == nmi_of_items(bucket, label)
-
-
-@pytest.mark.parametrize(("d", "k"), [(d, k) for d in range(1, 8) for k in range(1, d + 1)])
-def test_the_expected_speed_up_is_that_of_all_codes_together(d: int, k: int) -> None:
-    codes = list(combinations(range(d), k))
-    share = Fraction(sum(bool(set(one) & set(other)) for one in codes for other in codes), len(codes) ** 2)
-    assert expected_speed_up(d, k) == float(1 / share)
 
 
 @pytest.mark.parametrize("retrieved", [[], [0, 0]])

@@ -10,7 +10,7 @@ from hashbench.codes import pack
 from hashbench.foundation.errors import HashbenchError
 from hashbench.histogram import count, count_blocks
 from hashbench.relevance import distances
-from hashbench.relevance.distances import DistanceRelevance, euclidean
+from hashbench.relevance.distances import DistanceRelevance
 
 
 def by_loop(relevance: DistanceRelevance) -> np.ndarray:
@@ -53,18 +53,6 @@ def test_each_query_may_have_thresholds_of_its_own(seed: int) -> None:
     assert np.array_equal(relevance.block(slice(1, 2), slice(3, 9)), whole[1:2, 3:9])
     with pytest.raises(HashbenchError, match="thresholds of 3 queries, features of 4"):
         DistanceRelevance(query, database, near[None, :3])
-
-
-@given(st.integers(0, 2**32 - 1))
-def test_a_threshold_that_is_a_pairs_distance_holds_the_pair(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    query = rng.standard_normal((3, 40))
-    database = rng.standard_normal((9, 40))
-    threshold = float(euclidean(query[1], database[4]))
-    relevance = DistanceRelevance(query, database, (threshold,))
-    assert relevance.block(slice(1, 2), slice(4, 5)).item() == 1
-    below = DistanceRelevance(query, database, (float(np.nextafter(threshold, 0)),))
-    assert below.block(slice(1, 2), slice(4, 5)).item() == 0
 
 
 def test_it_is_counted_as_any_other_relevance() -> None:

@@ -11,7 +11,7 @@ from support.together import together
 
 from hashbench.foundation.errors import HashbenchError
 from hashbench.relevance import percentiles as by_rank
-from hashbench.relevance.distances import DistanceRelevance, euclidean
+from hashbench.relevance.distances import euclidean
 from hashbench.relevance.percentiles import nearest, percentiles
 
 PERCENTS = [5, 1, 0.2, 0.1]
@@ -48,13 +48,6 @@ def test_percentiles_are_those_of_all_pairs(seed: int, kind: str, n: int, tile: 
     np.testing.assert_allclose(thresholds, expected, rtol=1e-15, atol=0)
 
 
-def test_a_rank_is_the_very_distance_of_a_pair() -> None:
-    features = np.random.default_rng(0).standard_normal((30, 4))
-    distances = all_pairs(features)
-    # of 435 values the 50th percentile is the 218th, and the 100th the largest
-    assert percentiles(features, [50, 100]) == (distances[217], distances[-1])
-
-
 def test_the_convention_is_matlabs() -> None:
     line = np.array([[0.0], [1.0], [3.0]])  # distances 1, 2, 3: rank i stands at 100 (i - 1/2) / 3
     assert percentiles(line, [100 / 6, 50, 500 / 6, 1, 99]) == pytest.approx((1, 2, 3, 1, 3), abs=1e-12)
@@ -77,20 +70,6 @@ def test_the_nearest_are_those_of_the_whole_matrix(seed: int, kind: str, n: int,
     assert distances.tolist() == whole[:, k - 1].tolist()
 
 
-@given(st.integers(0, 2**32 - 1), st.sampled_from(KINDS))
-def test_as_thresholds_they_hold_k_items_and_all_that_tie_with_the_last(seed: int, kind: str) -> None:
-    features = draw(np.random.default_rng(seed), kind, 45)
-    query = features[:5]
-    database = features[5:]
-    k = 9
-    relevance = DistanceRelevance(query, database, nearest(query, database, k)[None])
-    level = relevance.block(slice(0, 5), slice(0, 40))
-    for row, one in zip(level, query, strict=True):
-        distances = euclidean(one, database)
-        assert row.tolist() == (distances <= np.sort(distances)[k - 1]).astype(int).tolist()
-    assert (level.sum(axis=1) >= k).all()
-
-
 def test_memory_does_not_grow_with_the_pairs() -> None:
     features = np.random.default_rng(0).standard_normal((3000, 8))
     pair_bytes = 8 * math.comb(3000, 2)
@@ -108,15 +87,6 @@ def test_memory_does_not_grow_with_the_pairs() -> None:
         # the bins of the first pass are 8 MiB, thrice
         assert peak(lambda: percentiles(features, PERCENTS)) < 0.8 * pair_bytes
         assert peak(lambda: nearest(features, features, 60)) < 0.1 * pair_bytes
-
-
-def test_equal_distances_are_held_once() -> None:
-    # the private class: how often an equal distance is held changes the memory, and no percentile
-    intervals = by_rank._Intervals(1)
-    ones = np.ones((40, 2))
-    for _ in range(3):
-        intervals.add(ones, ones, np.zeros((40, 40)), np.array(0.0), np.array(1.0), interval=0)
-    assert (intervals.distance.tolist(), intervals.n_equal.tolist()) == ([0.0], [3 * 40 * 40])
 
 
 @together("features", [np.zeros((1, 3)), np.zeros((0, 3))])

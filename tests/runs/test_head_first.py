@@ -59,7 +59,7 @@ def weights(images: np.ndarray, trained: Path, tmp_path: Path) -> BackboneFile:
     for kept, own in folders.items():
         if kept.exists():
             copytree(kept, own)
-    spec = classifier_run(load_card("toy"), None, "resnet9", {"epochs": 4, "batch_size": 20}, channels=4, seed=0)
+    spec = classifier_run(load_card("toy"), None, "resnet9", {"epochs": 4, "batch_size": 20, "width": 0.0625}, seed=0)
     found = pretrain(spec, Store(tmp_path / "results"), Options(device="cpu")).weights
     assert found is not None
     for kept, own in folders.items():

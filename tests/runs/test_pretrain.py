@@ -49,7 +49,7 @@ def images(tmp_path: Path) -> np.ndarray:
 
 def spec(**given: int | float | str) -> Run:
     settings = {"epochs": 4, "batch_size": 20, **given}
-    return classifier_run(load_card("toy"), None, "resnet9", settings, channels=4, seed=0)
+    return classifier_run(load_card("toy"), None, "resnet9", {"width": 0.0625, **settings}, seed=0)
 
 
 def pretrained(tmp_path: Path, options: Options | None = None) -> Pretrained:
@@ -91,7 +91,7 @@ def test_the_rate_is_one_cycle_over_all_epochs(images: np.ndarray, tmp_path: Pat
 def test_the_same_seed_gives_the_same_weights(images: np.ndarray, tmp_path: Path) -> None:
     one, two = (pretrained(tmp_path / name).row.artefacts["weights"] for name in "ab")
     assert one == two
-    other = classifier_run(load_card("toy"), None, "resnet9", {"epochs": 4, "batch_size": 20}, channels=4, seed=1)
+    other = classifier_run(load_card("toy"), None, "resnet9", {"epochs": 4, "batch_size": 20, "width": 0.0625}, seed=1)
     assert row_of(other, Store(tmp_path / "c"), Options(device="cpu")).artefacts["weights"] != one
 
 

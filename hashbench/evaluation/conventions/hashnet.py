@@ -16,26 +16,15 @@ from hashbench.foundation.errors import HashbenchError
 from hashbench.relevance.labels import Relevance
 
 
-def evaluate(
-    query: Codes,
-    database: Codes,
-    relevance: Relevance,
-    *,
-    cutoff: int | None = None,
-    name: str = "hashnet",
-    counts_misses: bool = False,
-) -> Values:
-    """The MAP, or MAP@cutoff, by name; ``counts_misses``: a query whose relevant items are all behind R scores 0."""
+def evaluate(query: Codes, database: Codes, relevance: Relevance, *, cutoff: int | None = None) -> Values:
+    """The MAP, or MAP@cutoff, by name."""
     ranks = cutoff or len(database)
     if ranks > len(database):
         at_most = "R is at most the number of items"
-        raise HashbenchError(f"{name}: R = {ranks} of {len(database)} items stops that code: {at_most}")
+        raise HashbenchError(f"hashnet: R = {ranks} of {len(database)} items stops that code: {at_most}")
     n_bits = query.n_bits
     average, precision = at_ranks(query, database, relevance, ranks, lambda d: 2 * d.astype(np.int32) - n_bits)
-    kept = precision > 0
-    if counts_misses:
-        kept = ~np.isnan(average)
-    return {with_cutoff("MAP", cutoff): ConventionValue(mean(average[kept]), of_this_machine=True)}
+    return {with_cutoff("MAP", cutoff): ConventionValue(mean(average[precision > 0]), of_this_machine=True)}
 
 
 CONVENTION = Convention(

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Context, Option
 
@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from hashbench.datasets.card import Card
 else:
     Card = str  # what Typer is told: to import cards would make every --help slower
-
-READING = "How files are read"
 
 DATASETS = complete("datasets")
 DATASET = "A data set: hashbench list datasets."
@@ -53,54 +51,6 @@ RunSeed = Annotated[int, Option(help="Seed of all random choices.")]
 Settings = Annotated[list[str] | None, Option("--set", metavar="KEY=VALUE", help="Set a hyper-parameter; repeatable.")]
 Precision = Annotated[str, Option(help="auto, float32 or bfloat16 (auto on a GPU).")]
 DryRun = Annotated[bool, Option("--dry-run", help="Print the settings with their sources, and exit.")]
-
-# how saved codes are to be read; None: as their shapes and names say
-CodesLayout = Annotated[
-    list[str] | None,
-    Option(
-        "--layout",
-        metavar="BITS,ORDER,ROWS",
-        help="Of codes without a header: bits of an item; big or little, the first bit of a byte; items-by-bits or "
-        "bits-by-items. Or parts: 48,little.",
-        rich_help_panel=READING,
-    ),
-]
-BitOrderName = Literal["big", "little"]
-RowsName = Literal["items-by-bits", "bits-by-items"]
-BIT_ORDERS: dict[str, BitOrderName] = {"big": "big", "little": "little"}
-ROWS: dict[str, RowsName] = {"items-by-bits": "items-by-bits", "bits-by-items": "bits-by-items"}
-
-
-class StoredAs(NamedTuple):
-    """How codes without a header are stored; None: as their shapes and names say."""
-
-    bits: int | None = None
-    bit_order: BitOrderName | None = None
-    rows: RowsName | None = None
-
-
-def layout_of(texts: list[str] | None) -> StoredAs:
-    """What --layout says; several texts are read as one.
-
-    >>> layout_of(["48,little", "bits-by-items"])
-    StoredAs(bits=48, bit_order='little', rows='bits-by-items')
-    """
-    layout = StoredAs()
-    if not texts:
-        return layout
-    for text in ",".join(texts).split(","):
-        if re.fullmatch("[1-9][0-9]{0,5}", text):
-            if layout.bits not in (None, int(text)):
-                raise HashbenchError(f"--layout: a code has {layout.bits} bits or {text}, not both")
-            layout = layout._replace(bits=int(text))
-        elif text in BIT_ORDERS:
-            layout = layout._replace(bit_order=BIT_ORDERS[text])
-        elif text in ROWS:
-            layout = layout._replace(rows=ROWS[text])
-        else:
-            expected = "a number of bits, big or little, items-by-bits or bits-by-items"
-            raise HashbenchError(f"--layout {printable(text)}: {expected} are expected, such as --layout 48,little")
-    return layout
 
 
 def device_and_threads(device: str) -> tuple[str, int]:

@@ -9,7 +9,8 @@ from typing import Annotated, Any
 
 from typer import Argument, Context, Option
 
-from hashbench.cli._options import CodesLayout, layout_of, program
+from hashbench.cli._options import program
+from hashbench.cli._scoring import CodesLayout, explicit_of
 from hashbench.cli._terminal import leave_out, print_notes, rows_read
 from hashbench.cli.catalogue import complete
 from hashbench.codes import files
@@ -88,8 +89,7 @@ def command(
     else:
         if bits is not None:
             raise HashbenchError(f"--bits is the column of --table; of saved codes: --layout {bits}")
-        stored = layout_of(layout)
-        explicit = Explicit(bits=stored.bits, bit_order=stored.bit_order, layout=stored.rows)
+        explicit = explicit_of(layout)
         compared = [_side(name, explicit, exclude_self, program(context)) for name in sides]
         result = _compare_codes(compared, metric)
         print_notes([note for named in compared for note in named.notes])

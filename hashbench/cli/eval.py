@@ -6,10 +6,20 @@ from typing import Annotated, Literal
 
 from typer import Argument, Option
 
-from hashbench.cli._options import CodesLayout, Device, given, layout_of
-from hashbench.cli._scoring import Arrays, Curves, Empty, MetricNames, Pairs, PerQuery, places_of
+from hashbench.cli._options import Device, given
+from hashbench.cli._scoring import (
+    Arrays,
+    CodesLayout,
+    Curves,
+    Empty,
+    MetricNames,
+    Pairs,
+    PerQuery,
+    explicit_of,
+    places_of,
+)
 from hashbench.cli._terminal import print_notes
-from hashbench.codes.files import CODE_ROLES, IDS, LABEL_ROLES, Explicit
+from hashbench.codes.files import CODE_ROLES, IDS, LABEL_ROLES
 from hashbench.evaluation.report import sheet_of, sheet_of_files, write_files
 from hashbench.evaluation.saved import Request, are_scored_one_by_one, evaluate
 from hashbench.foundation.errors import HashbenchError
@@ -55,7 +65,6 @@ def command(
     names = [*CODE_ROLES, *IDS]
     if neighbours is None:
         names += LABEL_ROLES
-    stored = layout_of(layout)
     request = Request(
         Metrics.parse(metric or ()),
         ties=ties,
@@ -66,7 +75,7 @@ def command(
         k=k,
         conventions=as_ or [],
         pair_precision=pairs,
-        explicit=Explicit(places_of(array, names), stored.bits, stored.bit_order, stored.rows),
+        explicit=explicit_of(layout, places_of(array, names)),
         device=usable(device),
     )
     if not paths and not request.explicit.places:

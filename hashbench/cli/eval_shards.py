@@ -7,10 +7,19 @@ from typing import Annotated, Literal
 from typer import Argument, Option
 
 from hashbench.cli import _interrupts
-from hashbench.cli._options import CodesLayout, Device, layout_of
-from hashbench.cli._scoring import Arrays, Curves, Empty, MetricNames, Pairs, PerQuery, places_of
+from hashbench.cli._options import Device
+from hashbench.cli._scoring import (
+    Arrays,
+    CodesLayout,
+    Curves,
+    Empty,
+    MetricNames,
+    Pairs,
+    PerQuery,
+    explicit_of,
+    places_of,
+)
 from hashbench.cli._terminal import print_notes
-from hashbench.codes.files import Explicit
 from hashbench.evaluation.count_shards import count_shards
 from hashbench.evaluation.report import Evaluation, sheet_of, write_files
 from hashbench.evaluation.scorer import DEFAULT
@@ -58,9 +67,7 @@ def command(
     if any(re.sub("[0-9]+", "*", str(path)) == unquoted != shards for path in files or ()):
         advice = f"quote it, so that the shell does not put files in its place: --shards '{unquoted}'"
         raise HashbenchError(f"--shards {shards}: a pattern is expected: {advice}")
-    stored = layout_of(layout)
-    explicit = Explicit(places, stored.bits, stored.bit_order, stored.rows)
-    source = Source(tuple(files or ()), explicit, usable(device))
+    source = Source(tuple(files or ()), explicit_of(layout, places), usable(device))
     parts = shards_of(shards, shard_labels, counts)
     outputs = [path for path in (per_query, counts) if path is not None]
     require_apart([*source.files, *(path for part in parts for path in part.paths)], outputs)

@@ -7,7 +7,8 @@ from typing import Annotated
 from typer import Argument, Context, Option
 
 from hashbench.cli._command import lines
-from hashbench.cli._options import CodesLayout, layout_of, program
+from hashbench.cli._options import program
+from hashbench.cli._scoring import CodesLayout, explicit_of
 from hashbench.cli.catalogue import complete
 from hashbench.codes.files import Explicit, parted
 from hashbench.export.codes import TARGETS, export_codes
@@ -55,9 +56,7 @@ def command(
     if folder.joinpath(FILE).is_file():
         raise HashbenchError(f"{source}: an export already: name the run, {read(folder).run}")
     if codes:
-        stored = layout_of(layout)
-        explicit = Explicit(bits=stored.bits, bit_order=stored.bit_order, layout=stored.rows)
-        return _export_codes(source, to, out, explicit, first)
+        return _export_codes(source, to, out, explicit_of(layout), first)
     if layout:
         raise HashbenchError("--layout describes codes in a file: it goes with --codes")
     return _export_function(source, to, out, first)

@@ -45,12 +45,13 @@ def command(
     hashbench list runs --only dataset=digits --only bits=32 lists some of the runs, by any of their settings; several
     values of one key are alternatives.
     """
-    if kind != "settings" and table is not None:
-        raise HashbenchError(f"{table}: only the settings are listed for a table: hashbench list settings {table}")
-    if kind != "papers" and bibtex:
-        raise HashbenchError("--bibtex can be used with hashbench list papers --bibtex only")
-    if only and kind not in ("runs", "protocols"):
-        raise HashbenchError("--only can be used with hashbench list runs and protocols only")
+    for option, value, kinds in (
+        ("a table", table, ["settings"]),
+        ("--bibtex", bibtex, ["papers"]),
+        ("--only", only, ["runs", "protocols"]),
+    ):
+        if value and kind not in kinds:
+            raise HashbenchError(f"{option} can be used with hashbench list {' and '.join(kinds)} only")
     if bibtex:
         echo("\n\n".join(papers.bibtex(key, paper) for key, paper in papers.papers(leave_out).items()))
         return None

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -11,11 +12,11 @@ from typer import Argument, Option
 from hashbench.bundle import state
 from hashbench.bundle.receive import Received, receive
 from hashbench.cli._command import Answer, Commands, lines
-from hashbench.cli._options import CodesLayout, ProtocolName, SplitSeed, layout_of
+from hashbench.cli._options import ProtocolName, SplitSeed
 from hashbench.cli._row_text import answer_of_row
+from hashbench.cli._scoring import CodesLayout, explicit_of
 from hashbench.cli._terminal import leave_out, rows_read
 from hashbench.cli.catalogue import complete
-from hashbench.codes.files import Explicit
 from hashbench.foundation import paths
 from hashbench.foundation.errors import FEW, CheckFailed, counted, printable
 from hashbench.foundation.progress import note
@@ -153,8 +154,7 @@ def import_(
     if features is not None:
         known["features"] = features
     run = Run.resolve(dataset, protocol, method, known, seed=seed, budget=IMPORTED, split_seed=split)
-    stored = layout_of(layout)
-    explicit = Explicit(bits=bits, bit_order=stored.bit_order, layout=stored.rows)
+    explicit = replace(explicit_of(layout), bits=bits)
     return answer_of_row(import_codes(run, codes, explicit, store), None, store)
 
 

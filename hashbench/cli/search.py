@@ -6,8 +6,8 @@ from typing import Annotated
 
 from typer import Argument, Context, Option
 
-from hashbench.cli._options import CodesLayout, Device, layout_of, program
-from hashbench.cli._scoring import Arrays, places_of
+from hashbench.cli._options import Device, program
+from hashbench.cli._scoring import Arrays, CodesLayout, explicit_of, places_of
 from hashbench.cli._terminal import print_notes
 from hashbench.cli.catalogue import complete
 from hashbench.codes import Codes, binarize, search
@@ -51,9 +51,8 @@ def command(
     queries, where --queries is not given, it prints a summary of the distances; --json and --out FILE.npz have all. A
     run also takes your own images, or other items as its data set has them, as the queries.
     """
-    stored = layout_of(layout)
     places = places_of(array, ["query_codes", "database_codes"])
-    explicit = Explicit(places, stored.bits, stored.bit_order, stored.rows)
+    explicit = explicit_of(layout, places)
     file = _codes_file(source, explicit)
     if out is not None and out.suffix != ".npz":
         raise HashbenchError(f"{out}: ids and distances are written to an .npz: name a FILE.npz")

@@ -78,9 +78,6 @@ def _entries_called(name: str, kinds: dict[str, Kind]) -> dict[str, str]:
     hints = []
     if begun:
         hints.append(f"{len(begun)} runs begin so (hashbench list runs)")
-    # DATASET-PROTOCOL-METHOD-...: of imported codes the method is in no catalogue
-    if of_it := sum(run.split("-")[2:3] == [canonical(name)] for run in names.get("run", [])):
-        hints.append(f"it names the method of {of_it:,} runs: hashbench list runs --only method={shlex.quote(name)}")
     if close := [f"{entry} ({kind_of[entry]})" for entry in nearest(name, kind_of)]:
         hints.append(f"did you mean {', '.join(close)}? hashbench list KIND shows all of a kind")
     unlike_all = f"it is no {', '.join(names)} (hashbench list shows the names)"

@@ -83,26 +83,13 @@ def _facts(speed: Speed) -> dict[str, Cell]:
         "run": f"{run.name.method} on {run.name.dataset} {run.name.protocol}, {run.settings.size}: {run.name}",
         "device": f"{speed.device}, {processor}",
         "speed": f"{speed.items_per_s:,.0f} {unit} a second: {timed}",
-        "hours": f"{hours(speed.total_s)} ({duration(speed.total_s)}): {parts}, {duration(speed.score_s)} to score",
+        "hours": f"{speed.total_s / 3600:.2g} ({duration(speed.total_s)}): {parts}, {duration(speed.score_s)} to score",
         "memory": ", ".join(memory),
         "disk": f"{readable(speed.hasher_bytes)} for the trained hasher",
     }
     if speed.run.base is not None:
         known["starts"] = f"from {speed.run.base.name}, which is trained once for all runs that start from it"
     return known
-
-
-def hours(seconds: float) -> str:
-    """Seconds as hours, with as many decimals as they need.
-
-    >>> hours(36000), hours(540), hours(1)
-    ('10.0', '0.15', '0.0003')
-    """
-    value = seconds / 3600
-    for decimals, least in ((1, 1.0), (2, 0.1), (3, 0.01)):
-        if value >= least:
-            return f"{value:.{decimals}f}"
-    return f"{value:.4f}"
 
 
 def duration(seconds: float) -> str:

@@ -16,7 +16,6 @@ from hashbench.foundation import parallel
 from hashbench.foundation.config import Setting
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.progress import note
-from hashbench.foundation.registry import each_usable
 from hashbench.models import MODELS
 from hashbench.runs.guard import row_of, stored_row
 from hashbench.runs.row import made_by
@@ -24,7 +23,6 @@ from hashbench.runs.run import Options, Run
 from hashbench.runs.settings import recipe_in
 from hashbench.runs.store import Store
 from hashbench.showing.sheet import Sheet
-from hashbench.tables import spec
 from hashbench.training import trackers
 from hashbench.training.settings import DeepSettings, TrainingSettings
 
@@ -138,11 +136,3 @@ def _notes(run: Run, settings: dict[str, Setting]) -> Iterator[str]:
             f"no recipe fits {model} on {name.dataset}, so the settings are those of the authors' network: "
             f"hashbench tune {name.method} {name.dataset} searches others"
         )
-    if "model" not in settings and run.card.kind == "images":
-        tables = each_usable(spec.names(), spec.load, broken=lambda _: None)
-        cells = (cell for _, table in tables for cell in table.cells if cell.dataset == name.dataset)
-        if others := sorted({str(cell.settings.get("model", model)) for cell in cells} - {model}):
-            network = model
-            if run.settings.features != PIXELS:
-                network += f" on the features {run.settings.features}"
-            yield f"no network is named, so it is {network}; the tables of {name.dataset} have {', '.join(others)}"

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from hashbench.codes import files as saved_files
-from hashbench.codes.files import Explicit, SavedCodes, StoredArray
+from hashbench.codes.files import Explicit, SavedCodes
 from hashbench.evaluation.scorer import Scorer
 from hashbench.evaluation.shard_total import Entry, Total
 from hashbench.foundation.errors import HashbenchError, quietly
@@ -101,11 +101,7 @@ class Source:
         """The entry of a shard that is not counted: its size by its headers, and the digests of its files."""
         with shard.named_in_errors():
             explicit, keys = self._beside(shard)
-            n_items, n_bits = saved_files.shape_of(self.files, explicit=explicit)
-            stated = _stated(shard, "n_bits")
-            if stated is not None and stated.shape in ((), (1,), (1, 1)) and stated.small().ravel()[0] != n_bits:
-                stated_bits = stated.small().ravel()[0]
-                raise HashbenchError(f"{stated.where} is {stated_bits}, but the codes are read as {n_bits} bits")
+            n_items, _ = saved_files.shape_of(self.files, explicit=explicit)
             sha256 = [quietly(str(path), partial(file_sha256, path)) for path in shard.paths]
             return Entry(file=str(shard), sha256=sha256, keys=keys, items=n_items, without_class=[0, 0], notes=[])
 
@@ -117,9 +113,9 @@ class Source:
             advice = "name the labels with --shard-labels"
             raise HashbenchError(f"{codes.where}: one array cannot be both codes and labels: {advice}")
         layout = self.explicit.layout
-        stated = _stated(shard, "layout")
-        if layout is None and stated is not None and stated.shape == ():
-            layout = str(stated.small().item())  # type: ignore[assignment]  # one of them, or refused
+        stated = saved_files.arrays_in(shard.codes.path).get("layout")
+        if layout is None and stated is not None:
+            layout = str(stated().small().item())  # type: ignore[assignment]  # one of them, or refused
         places = dict(self.explicit.places)
         keys = []
         for role, place, array in (("database_codes", shard.codes, codes), ("database_labels", shard.labels, labels)):
@@ -127,13 +123,6 @@ class Source:
             # an .npy has no key: there ``name`` is the name of the file
             keys.append("" if array.where == str(place.path) else array.name)
         return replace(self.explicit, places=places, layout=layout), keys
-
-
-def _stated(shard: Shard, name: str) -> StoredArray | None:
-    arrays = saved_files.arrays_in(shard.codes.path)
-    if name not in arrays:
-        return None
-    return arrays[name]()
 
 
 @dataclass(frozen=True)

@@ -13,13 +13,11 @@ import numpy as np
 from hashbench.codes import Codes
 from hashbench.codes.nearest import neighbours
 from hashbench.foundation.files import all_or_none, atomic
-from hashbench.foundation.parallel import slices
 from hashbench.histogram.counts import Ints
 from hashbench.relevance.labels import Relevance
 
 DEPTH = 1000  # items of each query in a run file, as is usual
 TAG = "hashbench"
-DATABASE_BLOCK = 1 << 20  # items whose relevance to a query is asked for at a time
 
 
 def write_trec(
@@ -60,11 +58,10 @@ def _qrels(relevance: Relevance, left_out: Ints) -> Iterator[str]:
     query_name = _namer("q", n_queries)
     item_name = _namer("d", n_items)
     for q in range(n_queries):
-        for part in slices(n_items, DATABASE_BLOCK):
-            row = relevance.block(slice(q, q + 1), part)[0]
-            for n in np.flatnonzero(row):
-                if n + part.start != left_out[q]:
-                    yield f"{query_name(q)} 0 {item_name(n + part.start)} {relevance.levels[row[n]]}\n"
+        row = relevance.block(slice(q, q + 1), slice(0, n_items))[0]
+        for n in np.flatnonzero(row).tolist():
+            if n != left_out[q]:
+                yield f"{query_name(q)} 0 {item_name(n)} {relevance.levels[row[n]]}\n"
 
 
 def _namer(letter: str, n: int) -> Callable[[int], str]:

@@ -40,11 +40,11 @@ class Retrieval:
         q = self.n_queries
         for cutoff, (relevant, n) in self.reranked.items():
             k = min(cutoff, self.n_items)
-            if relevant.dtype != np.bool_ or relevant.shape != (q, k):
-                raise HashbenchError(f"relevant, {relevant.dtype} of shape {relevant.shape}: bool {q, k} is expected")
+            fits = relevant.dtype == np.bool_ and relevant.shape == (q, k)
             in_range = n.dtype.kind in "ui" and n.shape == (q,) and bool(((n >= k) & (n <= self.n_items)).all())
-            if k < 1 or not in_range:
-                raise HashbenchError(f"candidates of {q} queries: {k} to {self.n_items} of each are expected")
+            if k < 1 or not fits or not in_range:
+                expected = f"bool {q, k} and {k} to {self.n_items} candidates of each query are expected"
+                raise HashbenchError(f"relevant, {relevant.dtype} of shape {relevant.shape}: {expected}")
         counts = self.contingency
         if counts is not None and not (
             counts.dtype.kind in "ui" and counts.ndim == 2 and counts.any() and counts.min() >= 0

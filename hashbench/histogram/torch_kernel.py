@@ -90,8 +90,6 @@ def pack(codes: Tensor, values: CodeValues | None = None) -> TensorCodes:
 def _bits(block: Tensor, values: CodeValues) -> Tensor:
     """The mask of values > 0; raises HashbenchError if one is not finite, or whole and other than -1, 0 and 1."""
     if block.is_floating_point():
-        if block.element_size() < 2:
-            block = block.float()  # torch compares it on every device
         if not block.isfinite().all():
             raise HashbenchError(f"{values.where}: not finite (NaN or inf): finite numbers are expected")
     elif block.dtype in UNSIGNED:

@@ -27,8 +27,8 @@ def test_papers_are_printed_as_bibtex(capsys: pytest.CaptureFixture[str]) -> Non
 
 def test_bad_usage_exits_2_with_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     for arguments, complaint in [
-        (("methods", "--bibtex"), "hashbench list papers --bibtex"),
-        (("--bibtex",), "hashbench list papers --bibtex"),
+        (("methods", "--bibtex"), "--bibtex can be used with hashbench list papers only"),
+        (("--bibtex",), "--bibtex can be used with hashbench list papers only"),
         (("paper",), "unknown kind 'paper': did you mean papers"),
         (("tables", "--only", "method=lsh"), "--only can be used with hashbench list runs and protocols only"),
     ]:

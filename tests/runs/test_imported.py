@@ -209,7 +209,3 @@ def test_a_row_of_a_table_of_features_compares_codes_of_these_features(
         f"hashbench results import CODES --method my_csq --dataset toy --protocol s1 --bits 8 --features {features}"
     )
     assert f"$ {command}" in call(capsys, "show", rows[0].run)[1].splitlines()
-    code, out, err = call(capsys, "show", "my-csq")
-    assert (code, out) == (2, "")
-    assert "it names the method of 2 runs: hashbench list runs --only method=my-csq" in err
-    assert "names the method" not in call(capsys, "show", "s1")[2]  # their protocol

@@ -175,7 +175,10 @@ def test_check_passes_where_every_measured_cell_is_near_and_blanks_do_not_count(
 
 def test_a_check_of_nothing_fails(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("table", "tiny", "--check") == 1
-    assert capsys.readouterr().err == "error: tiny: nothing to check: no measured cell has a published value and a tolerance\n"
+    assert (
+        capsys.readouterr().err
+        == "error: tiny: nothing to check: no measured cell has a published value and a tolerance\n"
+    )
     measure(12, 0.26)
     path = Path(os.environ["HASHBENCH_ROOT"]) / "experiments" / "tables" / "tiny.toml"
     path.write_text(TINY.replace("tolerance = 0.02", ""))

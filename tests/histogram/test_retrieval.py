@@ -71,7 +71,10 @@ def put(name: str, at: int, value: Any) -> Callable[[dict[int, Reranked]], dict[
     [
         (lambda reranked: {1: reranked[1]}, "searches for 1 items: 1, 4, 16 are expected"),
         (lambda reranked: {}, "searches for no items"),
-        (put("relevant", 4, np.ones((3, 5), bool)), "relevant, bool of shape (3, 5): bool (3, 4) and 4 to 30 candidates"),
+        (
+            put("relevant", 4, np.ones((3, 5), bool)),
+            "relevant, bool of shape (3, 5): bool (3, 4) and 4 to 30 candidates",
+        ),
         (put("relevant", 4, np.ones((2, 4), bool)), "bool (3, 4) and 4 to 30"),
         (put("relevant", 4, np.ones((3, 4))), "relevant, float64 of shape (3, 4)"),
         (put("n_candidates", 4, np.array([4, 3, 9])), "4 to 30 candidates of each query are expected"),

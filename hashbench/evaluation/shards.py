@@ -101,7 +101,10 @@ class Source:
         """The entry of a shard that is not counted: its size by its headers, and the digests of its files."""
         with shard.named_in_errors():
             explicit, keys = self._beside(shard)
-            n_items, _ = saved_files.shape_of(self.files, explicit=explicit)
+            n_items, n_bits = saved_files.shape_of(self.files, explicit=explicit)
+            stated = saved_files.arrays_in(shard.codes.path).get("n_bits")
+            if stated is not None and (stated_bits := stated().small().ravel()[0]) != n_bits:
+                raise HashbenchError(f"{shard}: n_bits is {stated_bits}, but the codes are read as {n_bits} bits")
             sha256 = [quietly(str(path), partial(file_sha256, path)) for path in shard.paths]
             return Entry(file=str(shard), sha256=sha256, keys=keys, items=n_items, without_class=[0, 0], notes=[])
 

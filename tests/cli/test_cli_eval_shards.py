@@ -23,7 +23,6 @@ from support.waiting import lives, until
 
 from hashbench.evaluation.shard_total import Total, locked_total, read_total
 from hashbench.evaluation.shards import CountTask
-from hashbench.foundation.extras import how_to_install
 
 N, BITS = 300, 16
 Arrays = dict[str, np.ndarray]
@@ -433,13 +432,6 @@ def test_options_that_have_moved_work_for_one_release(folder: Path, capsys: pyte
         "note: --query-codes of hashbench eval-shards is now --array"
         in call(capsys, "eval-shards", "--query-codes", "whole.npz:query_codes", "--shards", "none.npz")[2]
     )
-
-
-def test_a_cluster_needs_ray(run: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hashbench.foundation.extras.missing", lambda extra: [extra])
-    line = refused(run("--ray", "auto", "--counts", "sum.npz"))
-    assert line == f"--ray needs Ray: {how_to_install('ray')}"
-    assert not Path("sum.npz").exists()
 
 
 def changed(change: Callable[[Arrays], Arrays]) -> None:

@@ -31,7 +31,7 @@ OPTIONS = {
         **_ARRAYS,
         **_LAYOUT,
         "--append": "all shards with --counts FILE: those that the file lacks are counted",
-        "--ray": "--jobs N counts N shards at a time, and --counts FILE goes on with more shards",
+        "--ray": "the option --jobs N counts N shards at a time, and --counts FILE goes on with more",
     },
     "train": {"--threads": "--device cpu:{}", **dict.fromkeys(("--compile", "--channels-last"), _BY_ITSELF)},
     "speed": {

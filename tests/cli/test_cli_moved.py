@@ -1,0 +1,72 @@
+"""Former options and commands, each refused with what to use or translated; a format that is said twice; CSV."""
+
+import csv
+import io
+from pathlib import Path
+
+import pytest
+import typer
+from support.command_line import call
+
+from hashbench.cli._app import app
+from hashbench.cli._moved import COMMANDS, OPTIONS
+
+
+def options_of(command: str) -> set[str]:
+    found = typer.main.get_command(app)
+    for word in command.split():
+        found = found.commands[word]  # type: ignore[attr-defined]
+    return {option for param in found.params for option in param.opts}
+
+
+@pytest.mark.parametrize("command", OPTIONS)
+def test_former_options_are_no_options_and_what_is_said_in_their_place_is_one(command: str) -> None:
+    today = options_of(command)
+    assert not OPTIONS[command].keys() & today
+    for new in OPTIONS[command].values():
+        if new.startswith("--"):
+            assert new.split()[0] in today
+            assert all(word.startswith("--") or "{}" in word for word in new.split()), new
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ("train itq digits --compile", "--compile of hashbench train is gone: leave it out"),
+        ("search x --method ivf", "--method of hashbench search is gone: all items are compared"),
+        ("results diff a b", "hashbench results diff is gone: hashbench compare A B of runs"),
+        ("eval-shards q.npz --shards db-*.npz --ray auto", "--ray of hashbench eval-shards is gone: the option --jobs"),
+        ("list methods --format csv --json", "--json cannot be combined with --format csv"),
+    ],
+)
+def test_what_is_gone_is_one_line(words: str, says: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = call(capsys, *words.split())
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert err.startswith(f"error: {says}")
+
+
+def test_a_former_command_is_translated(capsys: pytest.CaptureFixture[str]) -> None:
+    assert {"results add", "results diff"} <= COMMANDS.keys()
+    assert call(capsys, "results", "add", "no.zip")[2].startswith(
+        "note: hashbench results add is now hashbench results merge\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "columns"),
+    [
+        ("list runs", "name,dataset,protocol,method,seed,split_seed,budget,status,utc,maker,metric,mean"),
+        ("show itq", "kind,part,name,value,note"),
+        ("show digits", "kind,part,name,value,note"),
+        ("split digits --check", "list,items,sha256"),
+    ],
+)
+def test_csv_is_one_block_with_headings(
+    words: str, columns: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("HASHBENCH_RESULTS", str(tmp_path / "results"))
+    monkeypatch.setenv("HASHBENCH_DATA", str(tmp_path / "data"))
+    code, out, _ = call(capsys, *words.split(), "--format", "csv")
+    heading, *rows = csv.reader(io.StringIO(out))
+    assert (code, ",".join(heading)) == (0, columns)
+    assert all(len(row) == len(heading) for row in rows)

@@ -13,7 +13,6 @@ from hashbench.cli._options import TABLES, Device, Jobs, Splits, pairs_of
 from hashbench.foundation.errors import HashbenchError, printable
 from hashbench.foundation.parallel import available_cores
 from hashbench.foundation.progress import note
-from hashbench.runs.brief import briefs
 from hashbench.runs.past import Past
 from hashbench.runs.run import Options, Run
 from hashbench.runs.run_all import Plan
@@ -137,7 +136,7 @@ def _require_minutes(minutes: float | None, ray: str | None) -> None:
 
 def _planned(todo: list[Run], store: Store, jobs: int) -> Sheet:
     """The names of the runs; a note says how long they take."""
-    past = Past.of(briefs(store, damaged=lambda _: None).values())
+    past = Past.of_lines(store.lines(damaged=lambda _: None))
     known = [seconds for seconds in map(past.of_run, todo) if seconds is not None]
     n_unknown = len(todo) - len(known)
     together = None

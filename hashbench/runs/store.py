@@ -114,6 +114,25 @@ def lines_of(path: Path) -> dict[str, Line]:
     return lines
 
 
+class RowsByRun(Mapping[str, "Row"]):
+    """Rows by run, each read when it is looked up; ``damaged`` gets the error of one that cannot be, which is none."""
+
+    def __init__(self, lines: Iterable[Line], damaged: Damaged) -> None:
+        self._lines = {line.name: line for line in lines}
+        self._damaged = damaged
+
+    def __getitem__(self, run: str) -> "Row":
+        for _, row in each_usable([self._lines[run]], Line.row, self._damaged):
+            return row
+        raise KeyError(run)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._lines)
+
+    def __len__(self) -> int:
+        return len(self._lines)
+
+
 def files_of_run(folder: Path) -> list[Path]:
     """The files in the folder of a run, sorted, without those that say who executes it and what it printed."""
     files = (path for path in folder.glob("[!.]*") if path.is_file() and not path.is_symlink())

@@ -39,7 +39,7 @@ def command(
     per_query: PerQuery = None,
     curves: Curves = None,
     jobs: Annotated[int, Option(min=1, help="The number of shards that are counted at the same time.")] = 1,
-    ray: Annotated[str | None, Option(metavar="ADDRESS", help="Count on Ray: auto, host:port; or local.")] = None,
+    ray: Annotated[str | None, Option(metavar="ADDRESS", help="Count on Ray: auto, or host:port.")] = None,
     counts: Annotated[
         Path | None, Option(metavar="FILE.npz", help="Keep the sum of the finished shards, to continue from it.")
     ] = None,

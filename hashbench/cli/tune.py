@@ -45,7 +45,7 @@ def command(
     jobs: Annotated[int, Option(min=1, help="Number of trials at the same time, each on one core.")] = 1,
     device: Device = "auto",
     retry_failed: Annotated[bool, Option("--retry-failed", help="Make again the trials that failed.")] = False,
-    ray: Annotated[str | None, Option(metavar="ADDRESS", help="On a Ray cluster: auto, host:port; or local.")] = None,
+    ray: Annotated[str | None, Option(metavar="ADDRESS", help="On a Ray cluster: auto, or host:port.")] = None,
     metric: _options.Metric = "ap",
     write: Annotated[bool, Option("--write", help="Write what was chosen into the recipe.")] = False,
     dry_run: Annotated[bool, Option("--dry-run", help="Print the trials that are missing and exit.")] = False,

@@ -305,7 +305,7 @@ def _extract(state: State, folder: Path, into: Path) -> None:
 
 def _contents(state: State, folder: Path) -> Iterator[bytes]:
     """The bytes of each part; HashbenchError, before the first is read, if one is missing or of another size."""
-    missing = [name for name in state.part_names if not _is_file(folder / name)]
+    missing = [name for name in state.part_names if not (folder / name).is_file()]
     if missing:
         fault = f"{counted(len(missing), 'part')} of {len(state.parts)} missing, or of another state: copy all of them"
         raise HashbenchError(f"{folder / missing[0]}: {fault}")
@@ -318,10 +318,6 @@ def _contents(state: State, folder: Path) -> Iterator[bytes]:
         if hashlib.sha256(content).hexdigest() != part.sha256:
             raise HashbenchError(f"{path}: damaged: it does not have its checksum: copy it again")
         yield content
-
-
-def _is_file(path: Path) -> bool:
-    return path.is_file() and not path.is_symlink()
 
 
 def take_up(source: Store, into: Store, *, dry_run: bool = False) -> dict[str, bool]:

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from support.stored_toy import parts, store_toy
 
-from hashbench.cli._app import main
 from hashbench.datasets.card import load_card
 from hashbench.datasets.store import path_of
 from hashbench.features import ExtractionResult, open_features
@@ -25,7 +24,6 @@ from hashbench.runs.run_all import Plan, run_all
 from hashbench.runs.store import Store
 
 PARTS = parts(10, 60, 120)
-RANDOM_NETWORK = "squeezenet1_1_random"
 
 
 @pytest.fixture
@@ -34,15 +32,6 @@ def images(tmp_path: Path) -> np.ndarray:
     made = (rng.integers(0, 80, (120, 16, 16, 3)) + (np.arange(120) % 3)[:, None, None, None] * 80).astype(np.uint8)
     store_toy(tmp_path, made, np.arange(120) % 3, PARTS)
     return made
-
-
-def test_pixels_are_the_items_and_change_no_name() -> None:
-    given = {"bits": 8, "model": "linear"}
-    assert Run.resolve("cifar10", "s1", "talr_ap", {**given, "features": "Pixels"}) == Run.resolve(
-        "cifar10", "s1", "talr_ap", given
-    )
-    lsh = Run.resolve("cifar10", "s1", "lsh", {"bits": 8})
-    assert (lsh.name.identity["features"], lsh.name.config["settings"]["features"]) == ("pixels", "pixels")
 
 
 def test_features_name_the_run() -> None:
@@ -94,17 +83,6 @@ def test_a_method_hashes_features_that_are_extracted_when_missing(
     np.testing.assert_allclose(of_images, of_features, rtol=1e-5, atol=1e-6)
     codes = hasher.output(open_data(spec).search_items).query.bits()
     np.testing.assert_array_equal(codes[:7], hasher.encode(of_features) > 0)
-
-
-def test_a_network_of_images_says_that_features_are_none(
-    images: np.ndarray, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    command = ["train", "talr-ap", "toy", "--protocol", "s1", "--bits", "8", "--set", "features=gist"]
-    with pytest.raises(SystemExit) as done:
-        main([*command, "--model", "small_cnn", "--device", "cpu"])
-    err = capsys.readouterr().err
-    assert (done.value.code, err.count("\n")) == (2, 1)
-    assert "small_cnn takes images of 8 x 8 pixels or more, not items of shape (512,)" in err
 
 
 def test_a_hasher_is_not_fitted_twice_by_the_same_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -112,15 +112,6 @@ def test_codes_are_scored_as_those_of_a_run(
     assert all(line.endswith(" imported") for line in listed)
 
 
-def test_the_codes_of_a_method_that_is_here_are_another_run(
-    trained: Trained, ids: Split, capsys: pytest.CaptureFixture[str]
-) -> None:
-    own, codes = trained
-    row = imported(capsys, with_ids(codes, ids), "--method", "lsh")
-    assert (row.method, row.budget) == ("lsh", "imported")
-    assert (row.run, row.cell_hash) != (own.run, own.cell_hash)
-
-
 def test_what_is_not_of_the_protocol_is_refused_and_nothing_is_written(
     trained: Trained, ids: Split, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,7 +1,6 @@
 """One cell: its names and digests, what it stores, and what it refuses before it trains."""
 
 import fcntl
-import os
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -138,16 +137,6 @@ def test_a_run_that_another_process_executes_is_waited_for(
     )
 
 
-def test_a_row_says_who_holds_its_run(tmp_path: Path) -> None:
-    store = Store(tmp_path)
-    row_of(lsh(), store)
-    said = (store.run_folder(str(lsh().name)) / HOLDER).read_text()
-    assert said.startswith(f"process {os.getpid()} of ")
-    assert not store.is_executed(str(lsh().name))
-    with held(store.run_folder(str(lsh().name))):
-        assert store.is_executed(str(lsh().name))
-
-
 def test_an_unwritable_results_folder_fails_before_training(tmp_path: Path) -> None:
     (tmp_path / "results").write_text("a file, not a folder")
     with pytest.raises(HashbenchError, match="cannot be written"):
@@ -174,20 +163,3 @@ def test_another_split_is_another_cell(tmp_path: Path, monkeypatch: pytest.Monke
     (tmp_path / "datasets" / "digits.toml").write_text(card.replace('title = "50 queries', 'title = "Fifty queries'))
     paths.read_again()
     assert lsh().name.cell_hash == before.name.cell_hash
-
-
-def test_a_half_written_row_of_a_killed_process_is_not_met(tmp_path: Path) -> None:
-    store = Store(tmp_path)
-    row = row_of(lsh(), store)
-    path = store.rows_path("digits", "s1")
-    (path.parent / f".{path.name}.abc.part").write_text("{")
-    assert [each.run for each in store.rows()] == [row.run]
-    assert store.named(row.run) == row
-
-
-def test_weights_that_are_not_finite_fail_the_run(tmp_path: Path) -> None:
-    row = row_of(
-        Run.resolve("digits", "s1", "dpsh", {"bits": 8, "lr": 1e38, "epochs": 1, "clip_norm": 0.0}), Store(tmp_path)
-    )
-    assert row.status == "failed"
-    assert not list(tmp_path.glob("runs/*/hasher.safetensors"))

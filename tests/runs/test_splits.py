@@ -7,12 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support import stored_rows
 from support.command_line import call
 
 from hashbench.datasets.card import load_card
-from hashbench.datasets.protocol import split_seeds, with_seed
-from hashbench.datasets.split import draw, split
+from hashbench.datasets.protocol import split_seeds
+from hashbench.datasets.split import draw
 from hashbench.foundation.errors import CheckFailed, HashbenchError
 from hashbench.runs.data import open_data
 from hashbench.runs.guard import row_of
@@ -69,12 +68,6 @@ def test_a_row_of_another_rule_than_that_of_the_card_is_refused(row: Row) -> Non
         open_data(replace(spec, name=replace(spec.name, data=other)))
 
 
-def test_a_row_whose_two_seeds_disagree_is_damaged(row: Row, tmp_path: Path) -> None:
-    stored_rows.edit(tmp_path / "results", lambda row: row.update(split_seed=8), sign=False)
-    with pytest.raises(HashbenchError, match=r"split_seed is 8, which is not the seed in config\.data\.split"):
-        Store(tmp_path / "results").named(row.run)
-
-
 def test_the_base_is_on_the_same_split_and_comes_back_from_the_row(tmp_path: Path) -> None:
     store, spec = Store(tmp_path), Run.resolve("digits", "s1", "sparse_th", SPARSE, split_seed=3)
     assert spec.base is not None
@@ -84,21 +77,6 @@ def test_the_base_is_on_the_same_split_and_comes_back_from_the_row(tmp_path: Pat
     assert (base.run, base.split_seed, base.ids_sha256) == (str(spec.base.name), 3, found.ids_sha256)
     again = Run.from_row(found)
     assert (str(again.name), again.base and str(again.base.name)) == (found.run, base.run)
-
-
-def test_held_out_queries_leave_out_the_queries_of_the_split_with_the_same_seed() -> None:
-    card = load_card("usps")
-    labels = np.zeros(9298, np.int64)
-    for seed in (5, 6):
-        own, held_out = (
-            split(labels, with_seed(card.protocol(name), seed, name), "usps", name)
-            for name in ("structhash", "structhash_validation")
-        )
-        held = np.concatenate([held_out.query_ids, held_out.database_ids])
-        assert np.array_equal(np.sort(np.concatenate([held, own.query_ids])), np.arange(9298))
-        assert np.array_equal(held_out.train_ids, own.train_ids)
-        spec = Run.resolve("usps", "structhash_validation", "lsh", {"bits": 8}, split_seed=seed)
-        assert spec.name.data["split"]["seed"] == seed
 
 
 def test_a_published_split_has_no_other() -> None:

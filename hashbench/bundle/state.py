@@ -28,17 +28,10 @@ from hashbench.foundation.progress import note
 from hashbench.foundation.provenance import Code
 from hashbench.foundation.registry import each_usable
 from hashbench.runs.execute import FITTED
-from hashbench.runs.interrupted import (
-    CHECKPOINT,
-    CONFIG,
-    DAMAGES,
-    checkpoints,
-    epochs_done,
-    last_checkpoint,
-    row_without_results,
-)
+from hashbench.runs.interrupted import CONFIG, DAMAGES, epochs_done, row_without_results
 from hashbench.runs.run import Run
 from hashbench.runs.store import Store, files_of_run
+from hashbench.training import checkpoint_files
 
 STATE = "state.json"
 ROWS, RUNS = "rows", "runs"  # in the packed state as in a folder of results
@@ -194,8 +187,8 @@ def _sources(store: Store, runs: Sequence[str]) -> Iterator[tuple[str, bytes | P
         for path in files_of_run(folder):
             if re.fullmatch(NAME, path.name) and not path.name.startswith("checkpoint"):
                 yield f"{RUNS}/{run}/{path.name}", path
-        if (last := last_checkpoint(folder)) is not None:
-            yield f"{RUNS}/{run}/{CHECKPOINT}", last
+        if (last := checkpoint_files.last_whole(folder)) is not None:
+            yield f"{RUNS}/{run}/{checkpoint_files.FILE}", last
 
 
 @dataclass
@@ -349,11 +342,10 @@ def _progress(folder: Path) -> float:
 
 def _copy(folder: Path, own: Path) -> None:
     """Copies the files of a run; what says that the others are there comes last. A fitted run keeps no checkpoint."""
-    files = sorted(files_of_run(folder), key=lambda path: path.name in (CHECKPOINT, FITTED))
+    files = sorted(files_of_run(folder), key=lambda path: path.name in (checkpoint_files.FILE, FITTED))
     with all_or_none():
         for path in files:
             with atomic(own / path.name) as temporary:
                 copyfile(path, temporary)
     if (own / FITTED).is_file():
-        for path in checkpoints(own):
-            path.unlink()
+        checkpoint_files.remove(own)

@@ -44,7 +44,7 @@ def command(
         list[str] | None,
         Option(
             metavar="ADDRESS,cores=N,memory=GIB",
-            help="On a Ray cluster: auto, host:port; or local. A run has N cores, 1 by default.",
+            help="On a Ray cluster: auto, or host:port. A run has N cores, 1 by default.",
         ),
     ] = None,
     dry_run: Annotated[bool, Option("--dry-run", help="Print the missing runs and how long they take.")] = False,

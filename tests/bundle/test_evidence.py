@@ -51,15 +51,6 @@ def test_a_clone_with_the_evidence_scores_its_rows_again(
     assert (code, out.splitlines()[-1]) == (0, "no difference; 3 of 3 runs scored again")
 
 
-def test_a_merged_bundle_keeps_the_histograms(
-    capsys: pytest.CaptureFixture[str], results: Path, tmp_path: Path
-) -> None:
-    """Also in the results that it was packed from."""
-    assert call(capsys, "bundle", "digits", "-o", tmp_path / "b.zip")[0] == 0
-    assert "3 histograms kept in " in call(capsys, "results", "merge", tmp_path / "b.zip")[1]
-    assert collect(results) == ([], [])
-
-
 def test_a_histogram_of_another_training_is_not_kept(
     capsys: pytest.CaptureFixture[str], results: Path, tmp_path: Path
 ) -> None:

@@ -96,25 +96,6 @@ def test_a_forged_value(capsys: pytest.CaptureFixture[str], bundle: Path, tmp_pa
     assert left_out(capsys, into, path).startswith("database.ap.mean is ")
 
 
-def test_what_the_codes_do_not_give_is_said(
-    capsys: pytest.CaptureFixture[str], bundle: Path, tmp_path: Path, into: Path
-) -> None:
-    def edit(row: dict[str, Any]) -> None:
-        row["searches"].update(test={"ap": row["searches"]["database"]["ap"]})
-
-    path = changed(bundle, tmp_path / "b.zip", {ROWS: row_changed(edit, LSH)}, listed=True)
-    code, _, error = call(capsys, "--results", into, "results", "merge", path)
-    assert (code, error) == (0, f"note: {LSH}: test.ap: nothing that gives them is in the bundle\n")
-
-
-def test_without_codes_the_histogram_is_scored(
-    capsys: pytest.CaptureFixture[str], bundle: Path, tmp_path: Path, into: Path
-) -> None:
-    path = changed(bundle, tmp_path / "b.zip", {CODES: None}, listed=True)
-    code, out, error = call(capsys, "--results", into, "results", "merge", path)
-    assert (code, error) == (0, "") and "  3 copied" in out and "not scored" not in out
-
-
 def test_without_the_data_set_the_labels_beside_the_codes_count(
     capsys: pytest.CaptureFixture[str], bundle: Path, into: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -127,8 +127,6 @@ LINEAR = {"model": "linear", "bits": 12, "epochs": 20, "batch_size": 60, "normal
     ("method", "settings"),
     [
         ("talr-ndcg", {"tanh_scale": 2.0}),
-        ("hashnet", {}),
-        ("dpsh", {"pairing": "memory", "batch_size": 30}),
         ("dtsh", {"pairing": "memory", "batch_size": 30, "lr": 0.05}),
     ],
 )

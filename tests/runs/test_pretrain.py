@@ -11,8 +11,6 @@ from support.stored_toy import parts, store_toy
 
 from hashbench.datasets.card import load_card
 from hashbench.foundation import paths
-from hashbench.foundation.errors import HashbenchError
-from hashbench.runs.guard import row_of
 from hashbench.runs.pretrain import Pretrained, classifier_run, pretrain
 from hashbench.runs.run import Options, Run
 from hashbench.runs.store import Store
@@ -65,13 +63,6 @@ def test_its_row_has_the_accuracy_and_the_checksum_of_the_weights(images: np.nda
     assert row.seconds is not None
 
 
-def test_the_same_seed_gives_the_same_weights(images: np.ndarray, tmp_path: Path) -> None:
-    one, two = (pretrained(tmp_path / name).row.artefacts["weights"] for name in "ab")
-    assert one == two
-    other = classifier_run(load_card("toy"), None, "resnet9", {"epochs": 4, "batch_size": 20}, channels=4, seed=1)
-    assert row_of(other, Store(tmp_path / "c"), Options(device="cpu")).artefacts["weights"] != one
-
-
 def test_the_file_holds_tensors_and_its_layout(images: np.ndarray, tmp_path: Path) -> None:
     done = pretrained(tmp_path)
     assert done.weights is not None
@@ -120,16 +111,6 @@ def test_what_cannot_be_pretrained_is_one_line(
     assert (code, out) == (2, "")
     assert complaint in err
     assert len(err.splitlines()) == 1
-
-
-def test_the_default_protocol_trains_on_the_most_items() -> None:
-    for protocol, found in ((None, "full"), ("sparse-hash", "sparse_hash")):
-        run = classifier_run(load_card("cifar100"), protocol, "resnet9", {}, channels=32, seed=0)
-        assert run.name.protocol == found
-    with pytest.raises(HashbenchError, match="cifar10: which protocol"):  # s2 and s2_official have as many
-        classifier_run(load_card("cifar10"), None, "resnet9", {}, channels=32, seed=0)
-    wide = classifier_run(load_card("cifar100"), None, "resnet9", {}, channels=32, seed=0)
-    assert (wide.settings.model_dump()["width"], wide.settings.model_dump()["classes"]) == (0.5, 100)
 
 
 def test_its_command_is_shown_and_no_command_of_codes(images: np.ndarray, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,13 +1,10 @@
 """Runs on another split than the protocol's own: names, data, and all that takes a run back from its row."""
 
-import json
-import shlex
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from support.command_line import call
 
 from hashbench.datasets.card import load_card
 from hashbench.datasets.protocol import split_seeds
@@ -19,10 +16,8 @@ from hashbench.runs.row import Row
 from hashbench.runs.run import Run
 from hashbench.runs.store import Store
 
-LSH = ["train", "lsh", "digits", "--bits", "8"]
 OWN = "digits-s1-lsh-8b-s0-"
 OTHER = "digits-s1-lsh-8b-split7-s0-"
-SAID = "split drawn with seed 7, not the protocol's own"
 SMALL = {"epochs": 1, "steps_per_epoch": 3, "batch_size": 10, "classes_per_batch": 5, "augment": "none"}
 SPARSE = {"d": 8, "k": 2, "model": "mlp", **{f"base.{key}": value for key, value in SMALL.items()}}
 SPARSE |= {"base.augment_per": "item"}
@@ -87,29 +82,3 @@ def test_a_published_split_has_no_other() -> None:
     fixed = load_card("cifar10").protocol("s2_official")
     assert split_seeds(fixed, 1, "") == [None]
     assert split_seeds(load_card("cifar100").protocol("sparse_hash"), 3, "") == [None, 41, 42]
-
-
-def test_the_command_line_takes_the_run_back_from_its_row(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    dry = json.loads(call(capsys, *LSH, "--split", "7", "--dry-run", "--json")[1])
-    assert (dry["seed"], dry["split_seed"]) == (0, 7)
-    lines = call(capsys, *LSH, "--split", "7", "--dry-run")[1].splitlines()
-    assert SAID in [" ".join(line.split()) for line in lines]
-    name = json.loads(call(capsys, *LSH, "--split", "7", "--json")[1])["run"]
-    assert name == dry["run"]
-    assert call(capsys, *LSH, "--split", "7", "--again")[1].split("\n\n")[1].split() == ["histogram", "equal"]
-
-    shown = call(capsys, "show", name)[1].splitlines()
-    assert SAID in [" ".join(line.split()) for line in shown]
-    (command,) = (line.removeprefix("$ ") for line in shown if line.startswith("$ hashbench train"))
-    assert command == "hashbench train lsh digits --protocol s1 --split 7 --bits 8 --again"
-    repeated = call(capsys, *shlex.split(command)[1:], "--dry-run", "--json")[1]
-    assert (json.loads(repeated)["run"], json.loads(repeated)["stored"]) == (name, True)
-
-    listed = json.loads(call(capsys, "list", "runs", "--json")[1])["runs"]
-    assert [(run["name"], run["split_seed"]) for run in listed] == [(name, 7)]
-    folder = tmp_path / "results" / "runs" / name
-    assert call(capsys, "encode", name, "--out", tmp_path / "codes.npz")[0] == 0
-    with np.load(tmp_path / "codes.npz") as encoded, np.load(folder / "codes.npz") as saved:
-        assert np.array_equal(encoded["query_codes"], saved["query_codes"])
-        assert np.array_equal(encoded["query_labels"], saved["query_labels"])
-    assert call(capsys, "search", name, "--out", tmp_path / "near.npz", "--queries", "2")[0] == 0

@@ -90,6 +90,7 @@ INVALID: dict[str, Callable[[dict[str, Any]], object]] = {
     ),
     "seconds.train: Input should be a valid number": lambda row: row["seconds"].update(train=TOO_LARGE),
     "searches.database.ap.mean: Input should be a valid number": of_ap(mean=TOO_LARGE),
+    "utc: a time in UTC such as ": lambda row: row.update(utc="2026-02-30T12:00:00Z"),
     "seed: Input should be less than": lambda row: row.update(seed=10**30),
     "distinct_codes.database: Input should be less than": lambda row: row.update(
         distinct_codes={"queries": 1, "database": 10**30}

@@ -9,6 +9,7 @@ from hashbench import histogram, metrics
 from hashbench.codes import files
 from hashbench.datasets.card import load_card
 from hashbench.foundation.errors import HashbenchError
+from hashbench.methods import METHODS
 from hashbench.metrics import Metrics
 from hashbench.runs.guard import row_of
 from hashbench.runs.run import Run
@@ -112,3 +113,20 @@ def test_another_split_is_another_cell(tmp_path: Path, monkeypatch: pytest.Monke
     (tmp_path / "datasets" / "digits.toml").write_text(card.replace('title = "50 queries', 'title = "Fifty queries'))
     paths.read_again()
     assert lsh().name.cell_hash == before.name.cell_hash
+
+
+def test_other_bits_give_the_run_that_is_resolved_or_none() -> None:
+    """For every method, on data where some of them have values for their number of bits."""
+    given = {"model": "vggf", "features": "pixels"}
+    n_given = 0
+    for method, entry in METHODS.usable():
+        if "bits" not in entry.settings.model_fields:
+            continue
+        settings = {key: given[key] for key in given if key in entry.settings.model_fields}
+        runs = [Run.resolve("cifar10", "s1", method, {"bits": bits, **settings}) for bits in (8, 16, 48)]
+        for run in runs[1:]:
+            other = runs[0].with_bits(int(run.name.identity["bits"]))
+            n_given += other is not None
+            assert other in (None, run)
+            assert other is None or (str(other.name), other.sources) == (str(run.name), run.sources)
+    assert n_given > 80

@@ -114,6 +114,7 @@ def test_a_recipe_says_which_network_a_new_data_set_has(method: str, root: Path)
         ("dtsh", {"model": "small_cnn"}, "weight_decay", 5e-4),  # of the recipe, over the authors' for s2
         ("dpsh", {"model": "small_cnn"}, "eta", 0.003),  # of the method on the recipe, over the authors' for s2
         ("dpsh", {"model": "small_cnn"}, "lr", 0.1),  # of the method on the recipe, over the recipe's
+        ("cibhash", {"model": "vggf", "bits": 16}, "epochs", 80),  # of the authors, for so many bits
         ("dpsh", {"lr": 0.7, "eta": 0.5}, "lr", 0.7),  # given, over all
         ("dpsh", {"lr": 0.7, "eta": 0.5}, "eta", 0.5),
     ],

@@ -44,23 +44,20 @@ class Past:
 
     @staticmethod
     def of_lines(lines: Iterable[Line]) -> "Past":
-        """As ``of`` the seconds of rows that are not checked, which takes a twentieth of the time."""
-        seconds: dict[tuple[str, int], list[float]] = defaultdict(list)  # of each configuration and file
-        configs: dict[tuple[str, int], Mapping[str, Any]] = {}
+        """As ``of`` the seconds of rows that are not checked, which takes a tenth of the time."""
+        values_by_key: dict[tuple[Any, ...], list[float]] = defaultdict(list)
+        keys_by_config: dict[tuple[str, int], list[tuple[str, ...]]] = {}  # of many rows, of each file
         for line in lines:
             config = line.stored.partition('"config":')[2].partition(',"config_hash":')[0]
             taken, _, after = line.stored.rpartition(',"seconds":')[2].partition("}")
-            key = config, id(line.blocks)
-            with suppress(ValueError, AttributeError, TypeError):  # of a row without seconds, or a damaged one
-                if key not in configs:
-                    configs[key] = json.loads(blocks.whole(config, line.blocks))
-                total = sum(json.loads(f"{taken}}}").values())
+            place = config, id(line.blocks)
+            with suppress(ValueError, KeyError, AttributeError, TypeError):  # no seconds, or a damaged row
+                if place not in keys_by_config:
+                    keys_by_config[place] = [*_keys(json.loads(blocks.whole(config, line.blocks)))]
+                seconds = sum(json.loads(f"{taken}}}").values())
                 if '"status":"ok"' in after:
-                    seconds[key].append(total)
-        values_by_key: dict[tuple[Any, ...], list[float]] = defaultdict(list)
-        for key, values in seconds.items():
-            for like in _keys(configs[key]):
-                values_by_key[like] += values
+                    for key in keys_by_config[place]:
+                        values_by_key[key].append(seconds)
         return Past._of_values(values_by_key)
 
     @staticmethod

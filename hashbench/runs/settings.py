@@ -381,13 +381,19 @@ def has_conditions_on_bits(method: str) -> bool:
 
 def _of_method(method: str, names: Mapping[str, str], without: Iterable[str] = ()) -> dict[str, Sourced]:
     """The values of the method's file for ``names``, but none with a condition on ``without``; later ones win."""
-    file = method_file(method)
-    values = _sourced(file.parameters)
-    for variant in file.variants:
-        when = variant.when.names
+    values = dict[str, Sourced]()
+    for when, layer in _layers_of_method(method):
         if when.items() <= names.items() and not when.keys() & set(without):
-            values |= _sourced(variant.parameters, variant.why)
+            values |= layer
     return values
+
+
+@read_once
+def _layers_of_method(method: str) -> list[tuple[Mapping[str, str], dict[str, Sourced]]]:
+    """The values of the method's file for all runs, and those of its variants, each with its condition."""
+    file = method_file(method)
+    variants = [(variant.when.names, _sourced(variant.parameters, variant.why)) for variant in file.variants]
+    return [({}, _sourced(file.parameters)), *variants]
 
 
 def _recipe(path: Path) -> Recipe:

@@ -23,7 +23,7 @@ from hashbench.showing.sheet import Sheet
 from hashbench.tables.searches import question_of, search_called
 from hashbench.tuning.choice import choices
 from hashbench.tuning.recipe import put_into_recipe
-from hashbench.tuning.run import Budget, finish, missing, missing_runs
+from hashbench.tuning.run import Budget, finish, missing, planned
 from hashbench.tuning.search import Question
 from hashbench.tuning.search_sheet import failure_of, sheet_of_choices
 
@@ -127,8 +127,7 @@ def search(bench: Bench, options: Options, plan: Plan) -> tuple[Sheet, list[str]
     question = question_of(names, bench.question.protocol, bench.stem, settings, bench.question.metric)
     budget = Budget([*question.spaces], bench.n_trials)
     search = search_called(f"{bench.stem}_search", question)
-    missing_runs(search, budget)
-    search = finish(search, budget, options, plan)
+    search = finish(search, budget, planned(search, budget), options, plan)
     chosen = [choice for choice in choices(search) if choice.method in question.spaces]
     put_into_recipe(bench.stem, chosen, search.name, write=True)
     paths.read_again()

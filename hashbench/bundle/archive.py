@@ -40,7 +40,6 @@ MOST_NAME = 240  # characters of a path in the archive
 TEXT_BYTES = 8 << 20
 ARRAY_BYTES = 4 << 30
 SCHEMA: Literal[1] = 1
-DIRECTORY_BYTES = 8 << 20  # of the archive's list of files, which is read into memory as a whole
 PIECE = 1 << 20
 ENCRYPTED = 0x1
 END_BYTES = 22  # of the last record of an archive: its magic number first, the length of a comment last
@@ -106,15 +105,6 @@ class DamagedFile(HashbenchError):  # noqa: N818  (what is found, as DamagedHash
     """A file of the archive cannot be read, though the archive can."""
 
 
-class _SmallReads(io.BufferedReader):
-    """A file that refuses to read more than ``DIRECTORY_BYTES`` at once: zipfile reads as many as the archive says."""
-
-    def read(self, size: int | None = -1, /) -> bytes:
-        if size is not None and size > DIRECTORY_BYTES:
-            raise zipfile.BadZipFile(f"a list of files of {size:,} bytes")
-        return super().read(size)
-
-
 @dataclass(frozen=True)
 class Archive:
     """An open bundle. ``files`` are its files by their names below its one folder."""
@@ -176,7 +166,7 @@ def results_in(path: Path) -> Iterator[tuple[Path, Manifest]]:
 
 @contextmanager
 def _zip(path: Path) -> Iterator[zipfile.ZipFile]:
-    with _SmallReads(io.FileIO(path)) as file:
+    with path.open("rb") as file:
         with retold(lambda cause: f"{path}: damaged, truncated or not a bundle ({printable(cause, 100)})"):
             archive = zipfile.ZipFile(file)
             # zipfile would also open one inside the file, such as the arrays of a run in a truncated bundle

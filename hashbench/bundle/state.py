@@ -28,17 +28,10 @@ from hashbench.foundation.progress import note
 from hashbench.foundation.provenance import Code
 from hashbench.foundation.registry import each_usable
 from hashbench.runs.execute import FITTED
-from hashbench.runs.interrupted import (
-    CHECKPOINT,
-    CONFIG,
-    DAMAGES,
-    checkpoints,
-    epochs_done,
-    last_checkpoint,
-    row_without_results,
-)
+from hashbench.runs.interrupted import CONFIG, DAMAGES, epochs_done, row_without_results
 from hashbench.runs.run import Run
 from hashbench.runs.store import Store, files_of_run
+from hashbench.training import checkpoint_files
 
 STATE = "state.json"
 ROWS, RUNS = "rows", "runs"  # in the packed state as in a folder of results
@@ -194,8 +187,8 @@ def _sources(store: Store, runs: Sequence[str]) -> Iterator[tuple[str, bytes | P
         for path in files_of_run(folder):
             if re.fullmatch(NAME, path.name) and not path.name.startswith("checkpoint"):
                 yield f"{RUNS}/{run}/{path.name}", path
-        if (last := last_checkpoint(folder)) is not None:
-            yield f"{RUNS}/{run}/{CHECKPOINT}", last
+        if (last := checkpoint_files.last_whole(folder)) is not None:
+            yield f"{RUNS}/{run}/{checkpoint_files.FILE}", last
 
 
 @dataclass
@@ -305,7 +298,7 @@ def _extract(state: State, folder: Path, into: Path) -> None:
 
 def _contents(state: State, folder: Path) -> Iterator[bytes]:
     """The bytes of each part; HashbenchError, before the first is read, if one is missing or of another size."""
-    missing = [name for name in state.part_names if not _is_file(folder / name)]
+    missing = [name for name in state.part_names if not (folder / name).is_file()]
     if missing:
         fault = f"{counted(len(missing), 'part')} of {len(state.parts)} missing, or of another state: copy all of them"
         raise HashbenchError(f"{folder / missing[0]}: {fault}")
@@ -318,10 +311,6 @@ def _contents(state: State, folder: Path) -> Iterator[bytes]:
         if hashlib.sha256(content).hexdigest() != part.sha256:
             raise HashbenchError(f"{path}: damaged: it does not have its checksum: copy it again")
         yield content
-
-
-def _is_file(path: Path) -> bool:
-    return path.is_file() and not path.is_symlink()
 
 
 def take_up(source: Store, into: Store, *, dry_run: bool = False) -> dict[str, bool]:
@@ -353,11 +342,10 @@ def _progress(folder: Path) -> float:
 
 def _copy(folder: Path, own: Path) -> None:
     """Copies the files of a run; what says that the others are there comes last. A fitted run keeps no checkpoint."""
-    files = sorted(files_of_run(folder), key=lambda path: path.name in (CHECKPOINT, FITTED))
+    files = sorted(files_of_run(folder), key=lambda path: path.name in (checkpoint_files.FILE, FITTED))
     with all_or_none():
         for path in files:
             with atomic(own / path.name) as temporary:
                 copyfile(path, temporary)
     if (own / FITTED).is_file():
-        for path in checkpoints(own):
-            path.unlink()
+        checkpoint_files.remove(own)

@@ -13,6 +13,7 @@ from typer.core import TyperCommand
 from hashbench.cli._moved import options_of_today
 from hashbench.cli._terminal import print_sheet
 from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.paths import same_folders
 from hashbench.showing.ink import Format
 from hashbench.showing.sheet import Code, Sheet
 
@@ -111,7 +112,8 @@ def printing(command: Callable[..., Any], ink: Format = "text") -> Callable[...,
     def printed(*, output: Format, as_json: bool, **arguments: Any) -> None:
         if as_json and output not in (ink, "json"):
             raise HashbenchError(f"--json cannot be combined with --format {output}: one of them says the format")
-        returned: Sheet | Answer | None = command(**arguments)
+        with same_folders():
+            returned: Sheet | Answer | None = command(**arguments)
         if returned is None:
             return
         answer = returned if isinstance(returned, Answer) else Answer(returned)

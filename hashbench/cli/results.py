@@ -1,4 +1,4 @@
-"""``hashbench results``: imports, merges, packs and tidies stored rows."""
+"""``hashbench results``: imports, merges and packs stored rows."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -15,18 +15,17 @@ from hashbench.cli._command import Answer, Commands, lines
 from hashbench.cli._options import ProtocolName, SplitSeed
 from hashbench.cli._row_text import answer_of_row
 from hashbench.cli._scoring import CodesLayout, explicit_of
-from hashbench.cli._terminal import leave_out, rows_read
+from hashbench.cli._terminal import leave_out
 from hashbench.cli.catalogue import complete
 from hashbench.foundation import paths
-from hashbench.foundation.errors import FEW, CheckFailed, counted, printable
+from hashbench.foundation.errors import FEW, counted, printable
 from hashbench.foundation.progress import note
 from hashbench.runs.imported import import_codes
 from hashbench.runs.merge import MergeOutcome
-from hashbench.runs.prune import Useless, useless
 from hashbench.runs.row import IMPORTED
 from hashbench.runs.run import Run
 from hashbench.runs.store import Store
-from hashbench.showing.sheet import Grid, Sheet, Value, records
+from hashbench.showing.sheet import Grid, Sheet, records
 
 app = Commands()
 shown = partial(printable, most=300)  # a text of a row of another machine
@@ -156,51 +155,3 @@ def import_(
     run = Run.resolve(dataset, protocol, method, known, seed=seed, budget=IMPORTED, split_seed=split)
     explicit = replace(explicit_of(layout), bits=bits)
     return answer_of_row(import_codes(run, codes, explicit, store), None, store)
-
-
-@app.command("prune", short_help="Remove failed and damaged rows, and folders of no use.")
-def prune(
-    yes: Annotated[bool, Option("--yes", help="Remove them; without it they are only listed.")] = False,
-) -> Answer:
-    """List, or remove with --yes, what is of no use: failed rows, damaged rows, folders that no run continues from.
-
-    A good row is never removed, nor a row of another schema version, nor what a process works on at the moment, nor
-    the folder of a run that was interrupted: hashbench list runs has the command that continues it.
-    """
-    store = rows_read()
-    chosen = [*useless(store, leave_out)]
-    listed = chosen
-    if yes:
-        listed = [thing for thing in chosen if thing.remove(store)]
-    sheet = _sheet_of_useless(listed, len(chosen), store, is_removed=yes)
-    n_damaged = sum(thing.kind == "damaged" for thing in chosen)
-    error = None
-    if n_damaged and not yes:
-        remedy = "hashbench results prune --yes removes them"
-        error = CheckFailed(f"{counted(n_damaged, 'row')} damaged: {remedy}")
-    return Answer(sheet, error=error)
-
-
-def _sheet_of_useless(listed: list[Useless], n_chosen: int, store: Store, *, is_removed: bool) -> Sheet:
-    """A line for each row or folder that is removed, or that would be."""
-    verb = "removed" if is_removed else "would remove"
-    lines = []
-    values: list[dict[str, Value]] = []
-    for thing in listed:
-        place = paths.shown(thing.path)
-        fields: dict[str, Value] = {"kind": thing.kind, "path": str(thing.path), "why": thing.why}
-        if thing.line is not None:
-            place += f": {thing.line.name}"
-            fields["run"] = thing.line.name
-        lines.append(f"{verb} {shown(place)}: {thing.kind}: {shown(thing.why)}")
-        values.append(fields)
-    if not n_chosen:
-        lines = [f"{paths.shown(store.folder)}: nothing to remove"]
-    elif not is_removed:
-        lines.append(f"{n_chosen:,} to remove: --yes removes them")
-    columns = ("kind", "path", "why", "run")
-    return Sheet(
-        grids=[Grid([(line,) for line in lines])],
-        values=lambda: {"removed": is_removed, "found": values},
-        records=lambda: records(columns, (map(value.get, columns) for value in values)),
-    )

@@ -13,7 +13,6 @@ from hashbench.cli._options import SEEDS, TABLES, Device, Jobs, Splits, pairs_of
 from hashbench.foundation.errors import HashbenchError, printable
 from hashbench.foundation.parallel import available_cores
 from hashbench.foundation.progress import note
-from hashbench.runs.brief import briefs
 from hashbench.runs.past import Past
 from hashbench.runs.run import Options, Run
 from hashbench.runs.run_all import Plan
@@ -41,7 +40,7 @@ def command(
     retry_failed: Annotated[bool, Option("--retry-failed", help="Run again what failed before.")] = False,
     ray: Annotated[
         list[str] | None,
-        Option(metavar="ADDRESS,...", help="On Ray: auto, host:port or local; ,cores=4,memory=8 (GiB) for each run."),
+        Option(metavar="ADDRESS,...", help="On Ray: auto or host:port; ,cores=4,memory=8 (GiB) for each run."),
     ] = None,
     dry_run: Annotated[bool, Option("--dry-run", help="Print the missing runs and their hours.")] = False,
 ) -> Sheet | None:
@@ -124,7 +123,7 @@ def _require_minutes(minutes: float | None, ray: str | None) -> None:
 
 def _planned(todo: list[Run], store: Store, jobs: int) -> Sheet:
     """The names of the runs; a note says how long they take."""
-    past = Past.of(briefs(store, damaged=lambda _: None).values())
+    past = Past.of_lines(store.lines(damaged=lambda _: None))
     known = [seconds for seconds in map(past.of_run, todo) if seconds is not None]
     n_unknown = len(todo) - len(known)
     together = None

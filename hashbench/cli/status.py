@@ -9,9 +9,9 @@ from hashbench.cli._options import TABLES, Splits, program
 from hashbench.cli._terminal import leave_out, rows_read
 from hashbench.foundation.progress import with_bar
 from hashbench.foundation.registry import each_usable
-from hashbench.runs.brief import briefs
 from hashbench.runs.interrupted import interrupted
 from hashbench.runs.past import Past
+from hashbench.runs.store import RowsByRun
 from hashbench.showing.sheet import Sheet
 from hashbench.tables import spec
 from hashbench.tables.status import TableStatus, overview, sheet_of, table_status
@@ -34,14 +34,13 @@ def command(
     """
     store = rows_read()
     cut_off = list(interrupted(store, program(context)))
+    lines = list(store.lines(leave_out))
+    stored = RowsByRun(lines, leave_out)
+    past = Past.of_lines(lines)
     if table is not None:
-        rows = list(store.rows(leave_out))
-        cells = figures.cells_of(table, splits)
-        status = table_status(cells, {row.run: row for row in rows}, Past.of(rows), seeds)
+        status = table_status(figures.cells_of(table, splits), stored, past, seeds)
         runs = {run for cell in status.cells.values() for run in cell.runs}
         return sheet_of(status, seeds, [run for run in cut_off if run.run in runs])
-    stored = briefs(store, leave_out)
-    past = Past.of(stored.values())
 
     def status_of(name: str) -> TableStatus:
         return table_status(figures.cells_of(name, splits), stored, past, seeds)

@@ -15,7 +15,7 @@ from hashbench.runs.run_all import Plan
 from hashbench.tables.searches import name_of, question_of, search_called
 from hashbench.tuning.choice import choices
 from hashbench.tuning.recipe import put_into_recipe
-from hashbench.tuning.run import Budget, finish, missing_runs
+from hashbench.tuning.run import Budget, finish, planned
 from hashbench.tuning.search_sheet import commands_of, failure_of, sheet_of_choices
 
 
@@ -38,7 +38,7 @@ def command(
     jobs: Annotated[int, Option(min=1, help="Trials at the same time, each on one core.")] = 1,
     device: Device = "auto",
     retry_failed: Annotated[bool, Option("--retry-failed", help="Make again the trials that failed.")] = False,
-    ray: Annotated[str | None, Option(metavar="ADDRESS", help="On a Ray cluster: auto, host:port; or local.")] = None,
+    ray: Annotated[str | None, Option(metavar="ADDRESS", help="On a Ray cluster: auto, or host:port.")] = None,
     metric: _options.Metric = "ap",
     write: Annotated[bool, Option("--write", help="Write what was chosen into [methods.X] of the recipe.")] = False,
     dry_run: Annotated[bool, Option("--dry-run", help="Print the trials that are missing and exit.")] = False,
@@ -70,10 +70,10 @@ def command(
     question = question_of(names, protocol, recipe, chosen_settings, metric)
     search = search_called(name or name_of(question), question)
     budget = Budget(list(question.spaces), trials, repeats)
-    runs = missing_runs(search, budget, retry=retry_failed)
+    todo = planned(search, budget, retry=retry_failed)
     if dry_run:
-        return Answer(lines(runs, lambda: {"runs": runs}), ink="text")
-    search = finish(search, budget, options, Plan(jobs, ray=ray), retry=retry_failed)
+        return Answer(lines(todo.runs, lambda: {"runs": todo.runs}), ink="text")
+    search = finish(search, budget, todo, options, Plan(jobs, ray=ray))
     chosen = [choice for choice in choices(search) if choice.method in question.spaces]
     commands: list[str] = []
     change: list[str] = []

@@ -277,7 +277,6 @@ class PartsDrawn(_Protocol):
 OfCard = PerClass | PerLabel | Random | RandomValidation | PerClassValidation | Parts | Stratified | PartsDrawn
 AnyProtocol = Annotated[OfCard, Field(discriminator="draw")]
 Protocol = OfCard | HeldOut
-HeldOut.model_rebuild()
 
 
 def with_seed(protocol: Protocol, seed: int, title: str) -> Protocol:

@@ -6,6 +6,7 @@ import re
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -100,6 +101,7 @@ def stored_name(name: str, weights: str | None = None) -> str:
     return stem
 
 
+@lru_cache(maxsize=1024)
 def check_name(name: str) -> str:
     """The canonical form of the features' name; raises HashbenchError if there are no such features."""
     stored_name(*model_and_weights(name))

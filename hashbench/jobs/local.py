@@ -16,6 +16,8 @@ from pathlib import Path
 from threading import RLock
 from typing import Any
 
+from tqdm import tqdm
+
 from hashbench.foundation.errors import one_line
 from hashbench.foundation.files import reported
 from hashbench.foundation.parallel import end_with_parent, share_cores
@@ -179,8 +181,6 @@ def _no_interrupts() -> Iterator[None]:
 
 def _work(pipe: Connection, jobs: int, environment: Environment) -> None:
     """The life of a worker: it does the tasks that it is given, until the pipe ends."""
-    from tqdm import tqdm
-
     os.setsid()
     end_with_parent()
     os.environ.update(environment)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from hashbench.datasets.protocol import Neighbours, Percentiles, Protocol
 from hashbench.datasets.relevance import relevance_of, relevance_of_training
 from hashbench.datasets.split import Split, of_first_classes, split
 from hashbench.datasets.store import Dataset, open_dataset
+from hashbench.features import Features, extract, features_of_items, model_and_weights, path_of, read
 from hashbench.foundation.array_like import native
 from hashbench.foundation.config import digest
 from hashbench.foundation.errors import CheckFailed, HashbenchError
@@ -23,9 +24,6 @@ from hashbench.relevance.labels import Relevance
 from hashbench.runs.row import Row
 from hashbench.runs.run import DEFAULT_OPTIONS, Options, Run
 from hashbench.training.settings import TrainingSettings
-
-if TYPE_CHECKING:
-    from hashbench.features import Features
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,13 +146,11 @@ def compared(card: Card, dataset: Dataset, protocol: Protocol, options: Options 
 
 def _features(
     card: Card, dataset: Dataset, name: str, options: Options, copies: tuple[int, NDArray[Any]] | None = None
-) -> "Features":
+) -> Features:
     """The features of all items, or of so many ``copies`` of the items with these ids; missing ones are extracted."""
-    from hashbench.features import extract, model_and_weights, path_of, read
-
     model, weights = model_and_weights(name)
 
-    def found() -> "Features":
+    def found() -> Features:
         done = extract(
             card, model, weights, device=options.device, progress=options.progress, data=dataset, copies=copies
         )
@@ -162,7 +158,7 @@ def _features(
 
     if copies is not None:
         return found()
-    return cast("Features", once("features", path_of(card.name, name), (dataset.sha256, options.device), found))
+    return cast(Features, once("features", path_of(card.name, name), (dataset.sha256, options.device), found))
 
 
 def own_rows(run: Run, items: NDArray[Any], device: str = "auto", labels: NDArray[Any] | None = None) -> ItemRows:
@@ -171,8 +167,6 @@ def own_rows(run: Run, items: NDArray[Any], device: str = "auto", labels: NDArra
         items = of_unit_norm(items)
     items = native(items)
     if run.settings.features != PIXELS:
-        from hashbench.features import features_of_items
-
         items = features_of_items(items, run.settings.features, run.card.value_max, device=device)
     return ItemRows(items, np.arange(len(items)), labels)
 

@@ -65,13 +65,10 @@ def _likely_cause(new: Row, stored: Row) -> str | None:
         before = stored.hardware.get(key)
         if key in stored.hardware and now != before:  # older rows lack some
             causes.append(f"another {part}: {now}, stored {before}")
-    cores = stored.hardware.get("cores")
     threads = _threads_text(new)
     before = _threads_text(stored)
-    if stored.threads is not None and threads != before:
+    if threads != before:
         causes.append(f"another number of threads: {threads}, stored {before}")
-    elif stored.threads is None and cores is not None:
-        causes.append(f"another number of threads: {threads}; the stored row has none, its machine {cores} cores")
     return "; ".join(causes) or None
 
 

@@ -42,7 +42,7 @@ from hashbench.runs.row import (
     to_line,
 )
 from hashbench.runs.run import Options, Run
-from hashbench.training import log
+from hashbench.training import checkpoint_files, log
 from hashbench.training.classifier import Predictions
 
 MOST_OF_REASON = MOST_OF_TEXT - 3  # characters: three points follow what is cut
@@ -110,10 +110,7 @@ def fit(data: RunData, folder: Path, options: Options, base: Hasher | None) -> t
     Raises TrainingFailed; and TimeIsOver where the training stopped at a checkpoint.
     """
     hasher, seconds = _loaded_or_fitted(data, folder, options, base)
-    if data.run.method.needs_torch:
-        from hashbench.training import checkpoint
-
-        checkpoint.remove(folder)  # not before the hasher is known to be whole: nothing is lost by a kill
+    checkpoint_files.remove(folder)  # not before the hasher is known to be whole: nothing is lost by a kill
     return hasher, seconds
 
 

@@ -12,9 +12,10 @@ from hashbench.runs.command import PROGRAM, train_command
 from hashbench.runs.execute import FITTED
 from hashbench.runs.row import Row
 from hashbench.runs.store import Store
+from hashbench.training import checkpoint_files
+from hashbench.training.checkpoint_files import FILE
 
 CONFIG = "config.json"
-CHECKPOINT = "checkpoint.pt"
 DAMAGES = OSError, ValueError, KeyError, TypeError  # of a configuration that was cut off, or is none
 _SPLIT = re.compile(r"-split(\d+)-s\d+-[0-9a-f]+$")  # the end of the name of a run on another split
 
@@ -62,29 +63,11 @@ def interrupted_in(folder: Path, store: Store, program: Sequence[str] = PROGRAM)
     return Interrupted(folder.name, row.dataset, row.method, share, command)
 
 
-def checkpoints(folder: Path) -> list[Path]:
-    """The files of the checkpoints of a run, whole or not; found without PyTorch."""
-    return list(folder.glob("checkpoint*.pt"))
-
-
-def last_checkpoint(folder: Path) -> Path | None:
-    """The file of the last checkpoint that is whole; None without any."""
-    if not checkpoints(folder):
-        return None  # PyTorch is not imported
-    from hashbench.training import checkpoint
-
-    return checkpoint.last_whole(folder)
-
-
 def epochs_done(folder: Path) -> int:
     """The epochs before the last whole checkpoint of a run, 0 without any; HashbenchError where none can be read."""
-    with retold(lambda cause: f"{folder / CHECKPOINT}: a damaged checkpoint: {printable(cause, 100)}"):
-        last = last_checkpoint(folder)
-        if last is None:
-            return 0
-        from hashbench.training import checkpoint
-
-        return int(checkpoint.read(last)["epochs_done"])
+    with retold(lambda cause: f"{folder / FILE}: a damaged checkpoint: {printable(cause, 100)}"):
+        last = checkpoint_files.last_whole(folder)
+        return 0 if last is None else checkpoint_files.epochs_done(last)
 
 
 def row_without_results(folder: Path) -> Row:

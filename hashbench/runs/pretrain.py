@@ -6,19 +6,19 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from hashbench.datasets.card import Card
+from hashbench.foundation.config import Setting
 from hashbench.foundation.errors import HashbenchError
 from hashbench.models import MODELS
 from hashbench.runs.command import CLASSIFIER
 from hashbench.runs.guard import row_of, stored_row
+from hashbench.runs.row import Row
 from hashbench.runs.run import Options, Run
+from hashbench.runs.store import Store
 from hashbench.training.classifier import WEIGHTS, require_layers
 from hashbench.training.settings import TrainingSettings
 
 if TYPE_CHECKING:
-    from hashbench.datasets.card import Card
-    from hashbench.foundation.config import Setting
-    from hashbench.runs.row import Row
-    from hashbench.runs.store import Store
     from hashbench.training.weights import BackboneFile
 
 

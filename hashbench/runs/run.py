@@ -20,7 +20,6 @@ from hashbench.methods import METHODS, Method
 from hashbench.metrics import Metrics
 from hashbench.models import MODELS, canonical_model
 from hashbench.runs import settings as settings_files
-from hashbench.runs.brief import Brief
 from hashbench.runs.row import IMPORTED, Row, provider_of
 from hashbench.runs.settings import Sourced
 
@@ -239,6 +238,18 @@ class Run:
         name = replace(name, data=data, split_seed=other_seed, base=of_base)
         return replace(self, name=name, protocol=protocol, base=base)
 
+    def with_bits(self, bits: int) -> "Run | None":
+        """The run that ``resolve`` gives with other bits alone; None where files may give it other settings."""
+        has_other_files = self.name.budget == IMPORTED or settings_files.has_conditions_on_bits(self.name.method)
+        if self.base is not None or has_other_files or "bits" not in self.method.identity:
+            return None
+        settings = _parsed({**self.settings.model_dump(), "bits": bits}, self.method, self.name.config)
+        explicit = settings.model_dump(exclude_defaults=True)
+        identity = {**self.name.identity, "bits": bits}
+        name = replace(self.name, size=settings.size, settings=explicit, identity=identity)
+        stated = {**self.stated, "bits": Sourced(bits, "command line")}
+        return replace(self, name=name, settings=settings, stated=stated)
+
     def with_asymmetric(self) -> "Run":
         """The run whose row has asymmetric distances too; HashbenchError unless its codes are signs of activations."""
         if self.method.group == "quantisation":
@@ -255,7 +266,7 @@ class Run:
             metrics.refuse_radii(f"the asymmetric distances of {self.name.method} do")
         return replace(self, metrics=tuple(metrics.names))
 
-    def is_filled_by(self, row: Row | Brief) -> bool:
+    def is_filled_by(self, row: Row) -> bool:
         """Whether its successful ``row`` has all searches that are asked for, and metrics that no histogram gives."""
         if not (self.asymmetric or self.method.main_search == "asymmetric"):
             return True
@@ -318,7 +329,7 @@ def _name(named: Mapping[str, Any], identity: dict[str, Setting], settings: Code
 def _parsed(values: Mapping[str, Any], entry: Method, names: Mapping[str, str]) -> CodeSettings:
     on = f"{names['method']} on {names['dataset']}"
     fields = entry.settings.model_fields.items()
-    missing = [key for key, field in fields if field.is_required() and key not in values]
+    missing = [key for key, field in fields if key not in values and field.is_required()]
     if missing:
         options = " ".join(OPTIONS.get(key, f"--set {key}={key.upper()}") for key in missing)
         raise HashbenchError(f"{on} needs {' and '.join(missing)}: {options}")

@@ -242,19 +242,30 @@ def sourced(
     On a custom data set all hash functions of features, shallow or trained, have the features and the scaling that the
     recipe of a linear network has there.
     """
+    if "bits" in given and has_conditions_on_bits(names["method"]):
+        names = {**names, "bits": str(given["bits"])}
+    choosing = {key: str(given[key]) for key in (*SETTLED, FORM) if key in given}
+    of_files = _of_files(method, tuple(sorted(names.items())), tuple(choosing.items()), recipe)
+    return {**of_files, **{key: Sourced(value, "command line") for key, value in given.items()}}
+
+
+@read_once
+def _of_files(
+    method: Method, sorted_names: tuple[tuple[str, str], ...], choosing: tuple[tuple[str, str], ...], recipe: str | None
+) -> dict[str, Sourced]:
+    """The hyper-parameters that files give: the same for all runs with these names, and these settings that choose."""
+    names = dict(sorted_names)
     name = names["method"]
     if recipe not in (None, OUR_DEFAULTS) and recipe not in tuned(name):
         raise unknown(f"recipe of {name}", recipe, [OUR_DEFAULTS, *tuned(name)])
-    typed = {key: Sourced(value, "command line") for key, value in given.items()}
-    if "bits" in given:
-        names = {**names, "bits": str(given["bits"])}
+    typed = {key: Sourced(value, "command line") for key, value in choosing}
     is_deep = issubclass(method.settings, DeepSettings)
     general = {**_of_method(name, names, without=SETTLED), **typed}
     if is_deep and "model" not in general:
         general = {**_default_network(names, general), **general}
     has_model = "model" in method.settings.model_fields
     is_custom = CUSTOM in names and (not has_model or ("model" in general and general["model"].value in FORMS))
-    if is_custom and "features" not in given:
+    if is_custom and "features" not in typed:
         general |= _features_of_custom_data(names)
     if is_deep and "features" not in general and (taken := MODELS.get(str(general["model"].value)).takes):
         general["features"] = Sourced(taken, "default", "the input of the model")
@@ -267,7 +278,7 @@ def sourced(
     if is_deep or method.group == "shallow":
         form = str(general[FORM].value) if FORM in general else "linear"
         values |= _of_recipe(recipe, known["model"] if is_deep else form, known, is_deep=is_deep)
-    return {**values, **typed}
+    return values
 
 
 def _of_recipe(recipe: str | None, model: str, known: Mapping[str, str], *, is_deep: bool) -> dict[str, Sourced]:
@@ -363,15 +374,26 @@ def tuned(method: str) -> dict[str, Tuned]:
     return {name: recipe.methods[method] for name, recipe in recipes().items() if method in recipe.methods}
 
 
+def has_conditions_on_bits(method: str) -> bool:
+    """Whether the settings of a method may depend on the bits; else runs of all bits share what files give."""
+    return any(variant.when.bits is not None for variant in method_file(method).variants)
+
+
 def _of_method(method: str, names: Mapping[str, str], without: Iterable[str] = ()) -> dict[str, Sourced]:
     """The values of the method's file for ``names``, but none with a condition on ``without``; later ones win."""
-    file = method_file(method)
-    values = _sourced(file.parameters)
-    for variant in file.variants:
-        when = variant.when.names
+    values = dict[str, Sourced]()
+    for when, layer in _layers_of_method(method):
         if when.items() <= names.items() and not when.keys() & set(without):
-            values |= _sourced(variant.parameters, variant.why)
+            values |= layer
     return values
+
+
+@read_once
+def _layers_of_method(method: str) -> list[tuple[Mapping[str, str], dict[str, Sourced]]]:
+    """The values of the method's file for all runs, and those of its variants, each with its condition."""
+    file = method_file(method)
+    variants = [(variant.when.names, _sourced(variant.parameters, variant.why)) for variant in file.variants]
+    return [({}, _sourced(file.parameters)), *variants]
 
 
 def _recipe(path: Path) -> Recipe:

@@ -76,7 +76,7 @@ def measure(run: Run, store: Store, options: Options, seconds: float = SECONDS) 
     HashbenchError for a method without steps, where an input is not here, or where training fails.
     """
     if not isinstance(run.settings, TrainingSettings):
-        past = Past.of(store.rows(damaged=lambda _: None)).of_run(run)
+        past = Past.of_lines(store.lines(damaged=lambda _: None)).of_run(run)
         taken = "no row says how long it takes"
         if past is not None:
             taken = f"past runs like it took {past:.1f} s"

@@ -8,16 +8,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hashbench.foundation import paths
+from hashbench.foundation.config import read_text
 from hashbench.foundation.errors import CheckFailed, HashbenchError, retold, unknown
 from hashbench.foundation.files import all_or_none, holder_in, is_locked, locked, remove_parts, write_holder, write_text
 from hashbench.foundation.once import once
 from hashbench.foundation.registry import Broken, each_usable, refuse
 from hashbench.runs import blocks
+from hashbench.runs.row import REMEDY, Row, from_line, to_line
 
 if TYPE_CHECKING:
     from hashbench.histogram import Histogram
     from hashbench.relevance.labels import Labels
-    from hashbench.runs.row import Row
 
 Damaged = Broken  # is called with the error of each row that cannot be read
 REPEAT = "~"  # in the name of a row, between the run and a digest: the same run with other values, from another machine
@@ -53,10 +54,8 @@ class Line:
         """The run of the row."""
         return self.name.partition(REPEAT)[0]
 
-    def row(self) -> "Row":
+    def row(self) -> Row:
         """The row; raises CheckFailed if it is damaged."""
-        from hashbench.runs.row import from_line
-
         return from_line(self.text, self.place)
 
 
@@ -96,9 +95,6 @@ def repeat_name(run: str, line: str) -> str:
 
 def read_lines(path: Path) -> list[Line]:
     """The lines of a file of rows, none where there is no such file; raises CheckFailed if it cannot be read."""
-    from hashbench.foundation.config import read_text
-    from hashbench.runs.row import REMEDY
-
     try:  # a byte that is not UTF-8 damages its line alone
         with retold(str, HashbenchError, by=CheckFailed):
             return lines_in(read_text(path, "file of rows", f": {REMEDY}", errors="backslashreplace"), path)
@@ -112,6 +108,25 @@ def lines_of(path: Path) -> dict[str, Line]:
         return {}
     lines: dict[str, Line] = once(f"rows {path}", path, None, lambda: {line.name: line for line in read_lines(path)})
     return lines
+
+
+class RowsByRun(Mapping[str, Row]):
+    """Rows by run, each read when it is looked up; ``damaged`` gets the error of one that cannot be, which is none."""
+
+    def __init__(self, lines: Iterable[Line], damaged: Damaged) -> None:
+        self._lines = {line.name: line for line in lines}
+        self._damaged = damaged
+
+    def __getitem__(self, run: str) -> Row:
+        for _, row in each_usable([self._lines[run]], Line.row, self._damaged):
+            return row
+        raise KeyError(run)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._lines)
+
+    def __len__(self) -> int:
+        return len(self._lines)
 
 
 def files_of_run(folder: Path) -> list[Path]:
@@ -145,7 +160,7 @@ class Store:
         folder = self.run_folder("")
         return sorted(folder.iterdir()) if folder.is_dir() else []
 
-    def evidence(self, row: "Row") -> dict[str, Path]:
+    def evidence(self, row: Row) -> dict[str, Path]:
         """Where the counts of a row are kept to be committed, by the names of their files in the run's folder."""
         folder = self.folder / "evidence" / f"{row.dataset}-{row.protocol}"
         sums = {f"{artefact}.npz": sha256 for artefact, sha256 in row.artefacts.items() if artefact != "weights"}
@@ -188,27 +203,25 @@ class Store:
                 if line.name.startswith(start):
                     yield line
 
-    def rows(self, damaged: Damaged = refuse) -> Iterator["Row"]:
+    def rows(self, damaged: Damaged = refuse) -> Iterator[Row]:
         """All rows, in the order of ``lines``; ``damaged`` is called with the error of each that cannot be read."""
         return (row for _, row in self.named_rows(damaged))
 
-    def named_rows(self, damaged: Damaged = refuse) -> Iterator[tuple[str, "Row"]]:
+    def named_rows(self, damaged: Damaged = refuse) -> Iterator[tuple[str, Row]]:
         """As ``rows``, each with its name."""
         return ((line.name, row) for line, row in each_usable(self.lines(damaged), Line.row, damaged))
 
-    def find(self, dataset: str, protocol: str, run: str) -> "Row | None":
+    def find(self, dataset: str, protocol: str, run: str) -> Row | None:
         """The row of a run, or None."""
         line = lines_of(self.rows_path(dataset, protocol)).get(run)
         return None if line is None else line.row()
 
-    def write(self, row: "Row") -> None:
+    def write(self, row: Row) -> None:
         """Stores the row in place of a failed one; a successful row of the same codes only gets its further metrics.
 
         Raises HashbenchError if a successful row has all of them, or is of other codes; and if ``row`` could not be
         read again.
         """
-        from hashbench.runs.row import to_line
-
         path = self.rows_path(row.dataset, row.protocol)
         with self.changing(path) as lines:
             for before in [line for line in lines if line.name == row.run]:
@@ -252,7 +265,7 @@ class Store:
                 if before[path] and not lines:
                     path.unlink()
 
-    def named(self, name: str) -> "Row":
+    def named(self, name: str) -> Row:
         """The row called ``name``, or of the only run whose name starts so; else raises HashbenchError."""
         return self.line_named(name).row()
 
@@ -273,7 +286,7 @@ class Store:
             raise HashbenchError(f"{name!r} is not the name of a run: hashbench train --json prints it")
         return [line for line in self.lines(start=name) if REPEAT in name or REPEAT not in line.name]
 
-    def histogram(self, row: "Row") -> "Histogram | None":
+    def histogram(self, row: Row) -> "Histogram | None":
         """The histogram that ``row`` was scored from; None if it is not here. CheckFailed if it is damaged."""
         from hashbench.histogram import Histogram
 
@@ -288,7 +301,7 @@ class Store:
             raise CheckFailed(f"{path}: not the histogram that the row was scored from (SHA-256 differs)")
         return histogram
 
-    def query_labels(self, row: "Row") -> "Labels | None":
+    def query_labels(self, row: Row) -> "Labels | None":
         """The labels of the queries in the run's codes.npz; None where that file is missing or has none."""
         from hashbench.codes.files import arrays_in
         from hashbench.contract import CODES

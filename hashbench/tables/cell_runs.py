@@ -30,7 +30,19 @@ def _run_of(key: str, split_seed: int | None) -> Run:
     if split_seed is not None:
         return _run_of(key, None).with_split(split_seed)
     dataset, protocol, method, settings, budget, recipe = json.loads(key)
-    return Run.resolve(dataset, protocol, method, settings, budget=budget, recipe=recipe)
+    of_any_bits = json.dumps([dataset, protocol, method, {**settings, "bits": 0}, budget, recipe])
+    known = _of_other_bits(of_any_bits)
+    if known and (run := known[0].with_bits(settings.get("bits"))) is not None:
+        return run
+    run = Run.resolve(dataset, protocol, method, settings, budget=budget, recipe=recipe)
+    known.append(run)
+    return run
+
+
+@read_once
+def _of_other_bits(key: str) -> list[Run]:  # noqa: ARG001  (they are looked up by it)
+    """The runs so far that differ from the one of a key in their bits alone."""
+    return []
 
 
 def tuning_of(run_key: str) -> str:

@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-from hashbench.runs.brief import Brief
 from hashbench.runs.interrupted import Interrupted
 from hashbench.runs.past import Past
 from hashbench.runs.row import IMPORTED, Row
@@ -93,9 +92,7 @@ class TableStatus:
         return "< 0.1" if 0 < self.hours_left < 0.05 else hours
 
 
-def table_status(
-    spec: TableSpec, stored: Mapping[str, Row] | Mapping[str, Brief], past: Past, seeds: int = 1
-) -> TableStatus:
+def table_status(spec: TableSpec, stored: Mapping[str, Row], past: Past, seeds: int = 1) -> TableStatus:
     """What the ``stored`` rows, by run, hold of the runs that a table needs, and how long the others will take."""
     todo: list[Run] = []
     cells = {needed.cell.run_key: _cell_status(needed, stored, todo) for needed in cell_runs(spec, seeds)}
@@ -103,20 +100,20 @@ def table_status(
     return TableStatus(spec, cells, sum(filter(None, seconds)) / 3600, seconds.count(None))
 
 
-def _cell_status(needed: CellRuns, stored: Mapping[str, Row] | Mapping[str, Brief], todo: list[Run]) -> CellStatus:
+def _cell_status(needed: CellRuns, stored: Mapping[str, Row], todo: list[Run]) -> CellStatus:
     """The status of a cell; its runs that are not done are added to ``todo``."""
     status = CellStatus(needed.cell, needed.unavailable)
     for run in needed.runs:
-        name = run.name
-        row = stored.get(str(name))
-        status.runs.append(str(name))
-        seed: int | str = name.seed
-        if name.split_seed is not None:
-            seed = f"{seed} of split {name.split_seed}"
+        name = str(run.name)
+        row = stored.get(name)
+        status.runs.append(name)
+        seed: int | str = run.name.seed
+        if run.name.split_seed is not None:
+            seed = f"{seed} of split {run.name.split_seed}"
         if row is not None and row.status == "ok" and run.is_filled_by(row):
             status.done.append(seed)
             continue
-        todo += [run] * (name.budget != IMPORTED)  # nobody knows how long codes from elsewhere take
+        todo += [run] * (run.name.budget != IMPORTED)  # nobody knows how long codes from elsewhere take
         if row is None or row.status == "ok":
             status.missing.append(seed)
         else:

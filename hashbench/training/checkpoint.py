@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
+from zipfile import ZipFile
 
 import torch
 
@@ -13,9 +14,7 @@ from hashbench.foundation import provenance
 from hashbench.foundation.errors import HashbenchError, printable, retold
 from hashbench.foundation.files import atomic
 from hashbench.foundation.progress import note
-
-FILE = "checkpoint.pt"
-_DIGEST = 32  # the file starts with 32 bytes of SHA-256: torch's archive does not detect a flipped bit in a tensor
+from hashbench.training.checkpoint_files import DIGEST, EPOCHS, FILE, is_whole
 
 MadeBy = Mapping[str, str]
 UNKNOWN: MadeBy = MappingProxyType({})
@@ -38,6 +37,8 @@ def save(folder: Path, config: str, epochs_done: int, state: dict[str, Any], mad
     """Writes a checkpoint in place of the one before; ``config`` is the digest of the run's configuration."""
     buffer = io.BytesIO()
     torch.save({"config": config, "epochs_done": epochs_done, "state": state, "made_by": dict(made_by)}, buffer)
+    with ZipFile(buffer, "a") as archive:
+        archive.writestr(EPOCHS, str(epochs_done))
     content = buffer.getbuffer()
     with atomic(folder / FILE) as temporary, temporary.open("wb") as file:
         file.write(hashlib.sha256(content).digest())
@@ -74,22 +75,7 @@ def _differences(there: MadeBy, here: MadeBy) -> str:
 def read(path: Path) -> dict[str, Any]:
     """The content of a checkpoint: config, epochs_done, state; raises ValueError if its checksum is another."""
     content = path.read_bytes()
-    if not _is_whole(content):
+    if not is_whole(content):
         raise ValueError("the content does not have its checksum")
-    state: dict[str, Any] = torch.load(io.BytesIO(content[_DIGEST:]), map_location="cpu", weights_only=True)
+    state: dict[str, Any] = torch.load(io.BytesIO(content[DIGEST:]), map_location="cpu", weights_only=True)
     return state
-
-
-def last_whole(folder: Path) -> Path | None:
-    """The file of the checkpoint if it is whole; else None."""
-    path = folder / FILE
-    return path if path.exists() and _is_whole(path.read_bytes()) else None
-
-
-def _is_whole(content: bytes) -> bool:
-    return hashlib.sha256(memoryview(content)[_DIGEST:]).digest() == content[:_DIGEST]
-
-
-def remove(folder: Path) -> None:
-    """Removes the checkpoint of a finished run."""
-    (folder / FILE).unlink(missing_ok=True)

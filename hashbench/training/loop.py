@@ -16,7 +16,7 @@ from hashbench.foundation.errors import HashbenchError, retold
 from hashbench.foundation.progress import bar as progress_bar
 from hashbench.losses import ItemObjective, RowObjective
 from hashbench.losses.hswd import transport
-from hashbench.training import checkpoint, graphs, optimiser
+from hashbench.training import checkpoint, checkpoint_files, graphs, optimiser
 from hashbench.training.batch import Batch, Batches, generator_of_objective
 from hashbench.training.device import (
     fastest_algorithms,
@@ -187,7 +187,7 @@ class Trainer:
 
     def _failure(self, what: str) -> TrainingFailed:
         kept = ""
-        if (self.data.folder / checkpoint.FILE).exists():
+        if (self.data.folder / checkpoint_files.FILE).exists():
             kept = "; the last good checkpoint is kept"
         return TrainingFailed(f"{self.method}: {what}{kept}")
 

@@ -144,31 +144,42 @@ class Budget:
     repeats: int = 3
 
 
-def missing_runs(search: Search, budget: Budget, *, retry: bool = False) -> list[str]:
-    """The names of the runs that the search needs next; a note says how many runs it has, and how many are done."""
-    todo = missing(search, budget.methods, budget.trials, budget.repeats, retry=retry)
-    runs = list(dict.fromkeys(trial.run for trial, _ in todo))
-    n_all = n_needed(search.question, budget.methods, budget.trials, budget.repeats)
-    n_done = n_ended(search, budget.methods, budget.trials, budget.repeats, retry=retry)
+@dataclass(frozen=True)
+class Todo:
+    """The trials that a search needs next, and the number of its runs that are to do."""
+
+    trials: Sequence[tuple[Trial, Run]]
+    n_runs: int
+
+    @property
+    def runs(self) -> list[str]:
+        """The names of the runs of the next trials; trials of equal settings are one."""
+        return list(dict.fromkeys(trial.run for trial, _ in self.trials))
+
+
+def planned(search: Search, budget: Budget, *, retry: bool = False) -> Todo:
+    """The trials that the search needs next; a note says how many runs it has, and how many are done."""
+    size = (budget.methods, budget.trials, budget.repeats)
+    trials = missing(search, *size, retry=retry)
+    n_all = n_needed(search.question, *size)
+    n_done = n_ended(search, *size, retry=retry)
+    todo = Todo(trials, n_all - n_done)
     equal = ""
-    if len(runs) < len(todo):
-        equal = f"; the next {len(todo)} are {len(runs)} runs: trials of equal settings are one"
-    note(
-        f"{n_all} runs of {len(budget.methods)} x {budget.trials} trials, {n_done} done, {n_all - n_done} to do{equal}"
-    )
-    return runs
+    if len(todo.runs) < len(trials):
+        equal = f"; the next {len(trials)} are {len(todo.runs)} runs: trials of equal settings are one"
+    of_trials = f"{len(budget.methods)} x {budget.trials} trials"
+    note(f"{n_all} runs of {of_trials}, {n_done} done, {todo.n_runs} to do{equal}")
+    return todo
 
 
-def finish(search: Search, budget: Budget, options: Options, plan: Plan, *, retry: bool = False) -> Search:
+def finish(search: Search, budget: Budget, todo: Todo, options: Options, plan: Plan) -> Search:
     """The search after all its missing trials were made; it is stored after each."""
-    todo = missing(search, budget.methods, budget.trials, budget.repeats, retry=retry)
-    n_all = n_needed(search.question, budget.methods, budget.trials, budget.repeats)
-    n_done = n_ended(search, budget.methods, budget.trials, budget.repeats, retry=retry)
-    with bar("tune", "run", n_all - n_done) as shown:
-        while todo:
-            for after_trial in made(search, todo, options, plan):
+    trials = todo.trials
+    with bar("tune", "run", todo.n_runs) as shown:
+        while trials:
+            for after_trial in made(search, trials, options, plan):
                 search = after_trial
                 shown.update()
-            todo = missing(search, budget.methods, budget.trials, budget.repeats, retry=False)
+            trials = missing(search, budget.methods, budget.trials, budget.repeats, retry=False)
     save_spaces(search)
     return search

@@ -13,7 +13,6 @@ from support.command_line import call
 from support.small_root import small_root
 from support.toy_root import REPOSITORY
 
-from hashbench.bundle.archive import Manifest
 from hashbench.bundle.pack import rows_of
 from hashbench.runs.guard import row_of
 from hashbench.runs.run import Run
@@ -85,27 +84,6 @@ def test_it_holds_what_the_table_is_declared_by_and_no_more(bundle: Path) -> Non
     assert [name for name in names(bundle) if name.startswith("splits/")] == ["splits/digits/s1-seed0.npz"]
 
 
-def test_the_id_lists_are_those_of_hashbench_split(
-    capsys: pytest.CaptureFixture[str], bundle: Path, tmp_path: Path
-) -> None:
-    assert call(capsys, "split", "digits")[0] == 0
-    written = (tmp_path / "data" / "digits" / "splits" / "s1-seed0.npz").read_bytes()
-    assert content(bundle, "splits/digits/s1-seed0.npz") == written
-
-
-def test_without_codes(capsys: pytest.CaptureFixture[str], results: Path, tmp_path: Path) -> None:
-    path = tmp_path / "small.zip"
-    code, out, _ = call(capsys, "bundle", "digits", "--no-codes", "-o", path)
-    assert code == 0 and "3 rows, 3 with a histogram, 0 with codes, 1 id list: " in out
-    assert not any(name.endswith("codes.npz") for name in names(path))
-    code, out, error = call(capsys, "verify", path)
-    assert (code, error) == (0, "")
-    assert out.splitlines()[2:] == [
-        "30 metrics computed again: 3 histograms, 0 retrievals, codes of 0 runs",
-        "no difference; 3 of 3 runs scored again",
-    ]
-
-
 def test_codes_alone_are_counted(capsys: pytest.CaptureFixture[str], results: Path, tmp_path: Path) -> None:
     for path in results.glob("runs/*/histogram.npz"):
         path.unlink()
@@ -125,13 +103,6 @@ def test_several_splits(capsys: pytest.CaptureFixture[str], results: Path, tmp_p
     assert call(capsys, "verify", path)[0] == 0
 
 
-def test_the_command_of_a_table_at_a_budget() -> None:
-    fields = {"schema": 1, "table": "talr_table1", "n_splits": 3, "n_seeds": None, "codes": True, "versions": {}}
-    code = {"version": "1", "commit": None, "dirty": None}
-    manifest = Manifest.model_validate({**fields, "budget": "cpu", "code": code, "files": {}})
-    assert manifest.table_command == "table talr_table1@cpu --splits 3"
-
-
 def test_runs_without_files_are_named(capsys: pytest.CaptureFixture[str], results: Path, tmp_path: Path) -> None:
     shutil.rmtree(results / "runs" / LSH)
     path = tmp_path / "some.zip"
@@ -142,19 +113,6 @@ def test_runs_without_files_are_named(capsys: pytest.CaptureFixture[str], result
     assert f"- `{LSH}`\n".encode() in content(path, "README.md")
     code, out, _ = call(capsys, "verify", path)
     assert (code, out.splitlines()[-1]) == (0, "no difference; 2 of 3 runs scored again")
-
-
-def test_the_files_of_another_run_are_not_packed(
-    capsys: pytest.CaptureFixture[str], results: Path, tmp_path: Path
-) -> None:
-    other = results / "runs" / LSH / "histogram.npz"
-    shutil.copy(results / "runs" / LSH1 / "histogram.npz", other)
-    code, _, error = call(capsys, "bundle", "digits", "-o", tmp_path / "b.zip")
-    assert code == 0
-    where = f"its files in {other.parent} are not used"
-    assert error.splitlines()[0] == f"{LSH}: {where}: {other} is not the histogram that it was scored from"
-    assert not any(LSH in name for name in names(tmp_path / "b.zip") if name.startswith("results/runs/"))
-    assert call(capsys, "verify", tmp_path / "b.zip")[0] == 0
 
 
 def test_without_the_data_set_there_are_no_id_lists(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

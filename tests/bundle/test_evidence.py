@@ -9,14 +9,10 @@ import pytest
 from support import committed, stored_rows
 from support.bundles import names
 from support.command_line import call
-from support.toy_root import REPOSITORY
 
 from hashbench.bundle import pack
-from hashbench.foundation import paths
 from hashbench.histogram import Histogram
 from hashbench.histogram.retrieval import Retrieval
-from hashbench.runs.guard import row_of
-from hashbench.runs.run import Run
 from hashbench.runs.store import Store
 from hashbench.tables.spec import load
 
@@ -55,20 +51,6 @@ def test_a_clone_with_the_evidence_scores_its_rows_again(
     assert (code, out.splitlines()[-1]) == (0, "no difference; 3 of 3 runs scored again")
 
 
-def test_collected_twice_nothing_is_written(results: Path) -> None:
-    assert len(collect(results)[0]) == 3
-    assert collect(results) == ([], [])
-
-
-def test_a_merged_bundle_keeps_the_histograms(
-    capsys: pytest.CaptureFixture[str], results: Path, tmp_path: Path
-) -> None:
-    """Also in the results that it was packed from."""
-    assert call(capsys, "bundle", "digits", "-o", tmp_path / "b.zip")[0] == 0
-    assert "3 histograms kept in " in call(capsys, "results", "merge", tmp_path / "b.zip")[1]
-    assert collect(results) == ([], [])
-
-
 def test_a_histogram_of_another_training_is_not_kept(
     capsys: pytest.CaptureFixture[str], results: Path, tmp_path: Path
 ) -> None:
@@ -85,19 +67,6 @@ def test_a_histogram_of_another_training_is_not_kept(
     assert call(capsys, "bundle", "digits", "-o", tmp_path / "b.zip")[0] == 0
     assert [name for name in names(tmp_path / "b.zip") if LSH in name] == [f"results/runs/{LSH}/histogram.npz"]
     assert call(capsys, "verify", tmp_path / "b.zip")[0] == 0
-
-
-def test_runs_with_one_histogram_share_a_file(results: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    text = (REPOSITORY / "experiments" / "tables" / "digits.toml").read_text().replace('"itq"', '"pca_sign"')
-    root = tmp_path / "root" / "experiments" / "tables"
-    root.mkdir(parents=True)
-    (root / "mine.toml").write_text(text)
-    for seed in (0, 1):
-        row_of(Run.resolve("digits", "s1", "pca_sign", {"bits": 12}, seed=seed), Store(results))
-    monkeypatch.setenv("HASHBENCH_ROOT", str(tmp_path / "root"))
-    paths.read_again()
-    written, said = collect(results, "mine")
-    assert (said, len(written)) == ([], 3)
 
 
 @pytest.mark.parametrize("damage", [lambda data: data[:-20], lambda data: b"", lambda data: data[:100] + data[101:]])

@@ -103,9 +103,6 @@ def test_queries_that_are_no_codes(
     assert code == 1 and error.startswith(f"error: {path}: no run was scored again")
     code, out, error = call(capsys, "--results", tmp_path / "into", "results", "merge", path)
     assert code == 0 and "its queries are no codes: they are not ranked again" in error
-    for arguments in (["search", row.run], ["search", row.run, "--out", tmp_path / "near.npz"]):
-        code, out, error = call(capsys, *arguments)
-        assert (code, error.count("\n")) == (2, 1) and f"{row.run}: its queries are no codes" in error
 
 
 def test_learned_weights(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,11 +14,9 @@ from support.command_line import call
 
 from hashbench import metrics
 from hashbench.bundle.arrays import read_codes
-from hashbench.bundle.pack import Order, pack
 from hashbench.foundation.config import digest
 from hashbench.foundation.errors import HashbenchError
 from hashbench.metrics import Metrics
-from hashbench.report import contents, page
 from hashbench.runs.row import Row
 from hashbench.runs.run import Run
 from hashbench.runs.store import Store
@@ -78,17 +76,6 @@ def test_rows_are_merged_with_their_maker_and_their_counts(
     assert "  3 already here" in out
 
 
-def test_the_maker_of_a_row_stays_when_another_one_packs_it(
-    capsys: pytest.CaptureFixture[str], mine: Path, into: Path, tmp_path: Path
-) -> None:
-    assert call(capsys, "--results", into, "results", "merge", mine)[0] == 0
-    rows = {row.run: row for row in Store(into).rows()}
-    again = Order("digits", codes=False, maker="Other")
-    pack(again, tmp_path / "b.zip", Store(into), lambda _: None)
-    assert row_in(content(tmp_path / "b.zip", ROWS), ITQ)["maker"] == MAKER == rows[ITQ].maker
-    assert "of rows by Other" in content(tmp_path / "b.zip", "README.md").decode()
-
-
 def test_by_names_the_maker(capsys: pytest.CaptureFixture[str], results: Path, tmp_path: Path) -> None:
     path = tmp_path / "b.zip"
     assert call(capsys, "bundle", "digits", "--by", "Ada L.", "-o", path)[0] == 0
@@ -99,14 +86,6 @@ def test_by_names_the_maker(capsys: pytest.CaptureFixture[str], results: Path, t
         assert (code, out, error.count("\n")) == (2, "", 1) and error.startswith("error: --by ")
 
 
-def test_the_page_of_results_shows_the_maker_as_text(
-    capsys: pytest.CaptureFixture[str], mine: Path, into: Path
-) -> None:
-    assert call(capsys, "--results", into, "results", "merge", mine)[0] == 0
-    text = page.render(contents.gather(Store(into), pytest.fail, ["digits"]))
-    assert "<script>alert" not in text and "\\u003cscript>alert(1)" in text
-
-
 def last_bit(row: dict[str, Any]) -> None:
     """A change that verify takes for rounding."""
     row["searches"]["database"]["ap"]["mean"] += 1e-12
@@ -115,25 +94,6 @@ def last_bit(row: dict[str, Any]) -> None:
 def test_a_forged_value(capsys: pytest.CaptureFixture[str], bundle: Path, tmp_path: Path, into: Path) -> None:
     path = changed(bundle, tmp_path / "b.zip", {ROWS: row_changed(last_bit, LSH)}, listed=True)
     assert left_out(capsys, into, path).startswith("database.ap.mean is ")
-
-
-def test_what_the_codes_do_not_give_is_said(
-    capsys: pytest.CaptureFixture[str], bundle: Path, tmp_path: Path, into: Path
-) -> None:
-    def edit(row: dict[str, Any]) -> None:
-        row["searches"].update(test={"ap": row["searches"]["database"]["ap"]})
-
-    path = changed(bundle, tmp_path / "b.zip", {ROWS: row_changed(edit, LSH)}, listed=True)
-    code, _, error = call(capsys, "--results", into, "results", "merge", path)
-    assert (code, error) == (0, f"note: {LSH}: test.ap: nothing that gives them is in the bundle\n")
-
-
-def test_without_codes_the_histogram_is_scored(
-    capsys: pytest.CaptureFixture[str], bundle: Path, tmp_path: Path, into: Path
-) -> None:
-    path = changed(bundle, tmp_path / "b.zip", {CODES: None}, listed=True)
-    code, out, error = call(capsys, "--results", into, "results", "merge", path)
-    assert (code, error) == (0, "") and "  3 copied" in out and "not scored" not in out
 
 
 def test_without_the_data_set_the_labels_beside_the_codes_count(

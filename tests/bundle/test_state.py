@@ -217,23 +217,6 @@ def test_what_no_packing_makes_is_refused(
     refused(folder, tmp_path, capsys)
 
 
-def test_a_full_temporary_folder_is_named(
-    run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = packed(run, tmp_path)
-    monkeypatch.setattr(state.tempfile, "tempdir", str(tmp_path / "gone"))
-    told = refused(folder, tmp_path, capsys)
-    assert told.startswith(f"error: {tmp_path / 'gone'}: the state cannot be unpacked (") and "TMPDIR" in told
-
-
-def test_a_link_in_place_of_a_part_is_refused(run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder = packed(run, tmp_path)
-    (part, *_) = sorted(folder.glob("part-*"))
-    part.rename(tmp_path / "moved")
-    part.symlink_to(tmp_path / "moved")
-    refused(folder, tmp_path, capsys)
-
-
 def test_other_code_is_named(
     run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 from support.bundles import Change, changed, content, row_changed, row_in
 from support.command_line import call
+from support.together import together
 
 from hashbench.codes.files import _stored
+from hashbench.datasets.split import Split, write
 from hashbench.histogram import Histogram
-from hashbench.runs.store import Store
 
 LSH, LSH1 = "digits-s1-lsh-12b-s0-b0b63c62f4", "digits-s1-lsh-12b-s1-7579a34798"
 ROWS = "results/rows/digits-s1.jsonl"
@@ -73,80 +74,92 @@ def move_one(found: dict[str, Any]) -> None:
     found["counts"][0, distance + 1, level] += 1
 
 
-def flip_bit(found: dict[str, Any]) -> None:
-    found["query_codes"][0, 0] ^= 1
+def histogram_with(**changes: Callable[[Any], Any]) -> Callable[[bytes], bytes]:
+    """A histogram with other arrays, each made of the one that is there."""
+    return arrays(lambda found: found.update({name: change(found[name]) for name, change in changes.items()}))
 
 
-def test_an_edited_value(damaged: Callable[..., list[str]], bundle: Path) -> None:
-    was = row_in(content(bundle, ROWS), LSH)["searches"]["database"]["ap"]
-    edit = row_changed(lambda row: row["searches"]["database"]["ap"].update(mean=0.4, n_empty=1), LSH)
-    assert damaged({ROWS: edit}) == [
-        f"{LSH}: database.ap.mean is 0.4, histogram.npz gives {was['mean']:.10g}",
-        f"{LSH}: database.ap.n_empty is 1, histogram.npz gives 0",
-    ]
+def with_value(place: Any, value: int) -> Callable[[Any], Any]:
+    def change(array: Any) -> Any:
+        array[place] = value
+        return array
+
+    return change
 
 
-def test_an_edited_row_that_the_manifest_knows_otherwise(damaged: Callable[..., list[str]]) -> None:
-    found = damaged({ROWS: row_changed(set_ap(0.4), LSH)}, listed=False)
-    assert found[0].startswith(f"{ROWS}: not the file that was packed: SHA-256 is ")
-    assert found[1].startswith(f"{LSH}: database.ap.mean is 0.4, histogram.npz gives 0.3")
-    assert len(found) == 2
+def twice(text: bytes) -> bytes:
+    return text + row_changed(set_ap(0.4), LSH)(text)
 
 
-@pytest.mark.parametrize(
-    ("edit", "complaint"),
-    [
-        (lambda row: row["config"].update(budget="full "), "config.budget is 'full ', budget is full"),
-        (lambda row: row["config"]["settings"].update(lr=13.0), "cell_hash is not the digest of config"),
-        (
-            lambda row: row.update(seed=7),
-            f"run is {LSH}: of these names, seed and configuration it is lsh-...-s7-b0b63c62f4",
-        ),
-        (lambda row: row.update(protocol="s2"), "it is of digits-s2, and the file is of digits-s1"),
-        (set_ap(1.5), "database.ap.mean is 1.5"),
-        (set_ap(0.4), "row_sha256 is not the digest of the row: it was edited after it was written"),
-    ],
-)
-def test_a_row_that_contradicts_itself(
-    edit: Callable[[dict[str, Any]], object], complaint: str, damaged: Callable[..., list[str]]
-) -> None:
-    assert damaged({ROWS: row_changed(edit, LSH, sign=False)}) == [
-        f"{ROWS}:2: not a row that hashbench wrote: {complaint}",
-        f"results/runs/{LSH}: no readable row of this run is in the bundle",
-    ]
+OTHER = HISTOGRAM.replace(LSH, LSH1)
+CONTRADICTION = f"{ROWS}:2: not a row that hashbench wrote: "
+UNREADABLE = f"results/runs/{LSH}: no readable row of this run is in the bundle"
+NO_SCHEMA = f"{ROWS}:2: a row of schema version 3; this hashbench reads 2 here: "
+# what is changed, and how the lines of the differences begin
+DAMAGES: dict[str, tuple[dict[str, Change], list[str]]] = {
+    "edited values": (
+        {ROWS: row_changed(lambda row: row["searches"]["database"]["ap"].update(mean=0.4, n_empty=1), LSH)},
+        [
+            f"{LSH}: database.ap.mean is 0.4, histogram.npz gives 0.3",
+            f"{LSH}: database.ap.n_empty is 1, histogram.npz gives 0",
+        ],
+    ),
+    "an edited row": (
+        {ROWS: row_changed(set_ap(0.4), LSH, sign=False)},
+        [f"{CONTRADICTION}row_sha256 is not the digest of the row: it was edited after it was written", UNREADABLE],
+    ),
+    "a row of another schema": ({ROWS: row_changed(lambda row: row.update(schema=3), LSH)}, [NO_SCHEMA, UNREADABLE]),
+    "a row twice": ({ROWS: twice}, [f"{ROWS}: {LSH} is there twice"]),
+    "an edited histogram": (
+        {HISTOGRAM: arrays(move_one)},
+        [f"{LSH}: histogram.npz is not what the row was scored from: SHA-256 is "],
+    ),
+    "a file that is none": ({HISTOGRAM: b""}, [f"{LSH}: histogram.npz: not a .npz file"]),
+    "no zip": ({HISTOGRAM: b"PK\x03\x04"}, [f"{LSH}: histogram.npz: not a readable .npz file: File is not a zip file"]),
+    "an array less": (
+        {HISTOGRAM: arrays(lambda found: found.pop("levels"))},
+        [f"{LSH}: histogram.npz: it holds counts: counts, levels go"],
+    ),
+    "fractions": (
+        {HISTOGRAM: histogram_with(counts=lambda counts: counts.astype(float))},
+        [f"{LSH}: histogram.npz: counts (500, 13, 2), levels (2,): integers [q, d, v] and [v] go"],
+    ),
+    "a level less": (
+        {HISTOGRAM: histogram_with(counts=lambda counts: counts[..., :1])},
+        [f"{LSH}: histogram.npz: counts (500, 13, 1), levels (2,): integers [q, d, v] and [v] go"],
+    ),
+    "a negative count": (
+        {HISTOGRAM: histogram_with(counts=with_value((0, 0, 0), -5))},
+        [f"{LSH}: histogram.npz: its counts are negative or too large"],
+    ),
+    "more items of a query": (
+        {HISTOGRAM: histogram_with(counts=with_value((0, 0, 0), 9))},
+        [f"{LSH}: histogram.npz: its queries have different numbers of items"],
+    ),
+    "other levels": (
+        {HISTOGRAM: histogram_with(levels=with_value(0, 1))},
+        [f"{LSH}: histogram.npz: its levels do not ascend from 0"],
+    ),
+    "a pickle": (
+        {HISTOGRAM: histogram_with(counts=lambda _: np.array([print], object))},
+        [f"{LSH}: histogram.npz: counts: Python objects, that is a pickle, which can run code"],
+    ),
+    "edited ids": (
+        {IDS: arrays(lambda found: found["query_ids"].__setitem__(0, 1796))},
+        [f"{IDS}: its ids have SHA-256 "],
+    ),
+}
 
 
-def test_a_row_of_an_unknown_schema(damaged: Callable[..., list[str]]) -> None:
-    assert damaged({ROWS: row_changed(lambda row: row.update(schema=3), LSH)}) == [
-        f"{ROWS}:2: a row of schema version 3; this hashbench reads 2 here: use the version of hashbench that wrote it",
-        f"results/runs/{LSH}: no readable row of this run is in the bundle",
-    ]
+@together("name", DAMAGES)
+def test_each_damage_is_named(damaged: Callable[..., list[str]], name: str) -> None:
+    changes, expected = DAMAGES[name]
+    found = damaged(changes)
+    assert len(found) == len(expected) and all(map(str.startswith, found, expected)), found
 
 
-def test_a_row_under_a_name_that_is_not_its_own(damaged: Callable[..., list[str]], bundle: Path) -> None:
-    other = LSH.replace("-b0b63c62f4", "-0000000000")
-    found = damaged({ROWS: row_changed(lambda row: row.update(run=other), LSH), HISTOGRAM: None, CODES: None})
-    fault = f"run is {other}: of these names, seed and configuration it is lsh-...-s0-b0b63c62f4"
-    assert f"{ROWS}:2: not a row that hashbench wrote: {fault}" in found
-
-
-def test_a_row_that_is_there_twice(damaged: Callable[..., list[str]]) -> None:
-    def twice(text: bytes) -> bytes:
-        return text + row_changed(set_ap(0.4), LSH)(text)
-
-    assert f"{ROWS}: {LSH} is there twice" in damaged({ROWS: twice})
-
-
-def test_an_edited_histogram(damaged: Callable[..., list[str]], bundle: Path) -> None:
-    (found,) = damaged({HISTOGRAM: arrays(move_one)})
-    stated = row_in(content(bundle, ROWS), LSH)["artefacts"]["histogram"]
-    assert found.startswith(f"{LSH}: histogram.npz is not what the row was scored from: SHA-256 is ")
-    assert found.endswith(f", the row says {stated}")
-
-
-def test_swapped_histograms_of_two_runs(damaged: Callable[..., list[str]], bundle: Path) -> None:
-    other = HISTOGRAM.replace(LSH, LSH1)
-    found = damaged({HISTOGRAM: content(bundle, other), other: content(bundle, HISTOGRAM)})
+def test_histograms_of_two_runs_that_are_swapped(damaged: Callable[..., list[str]], bundle: Path) -> None:
+    found = damaged({HISTOGRAM: content(bundle, OTHER), OTHER: content(bundle, HISTOGRAM)})
     assert [line.partition(" is not")[0] for line in found] == [f"{LSH}: histogram.npz", f"{LSH1}: histogram.npz"]
 
 
@@ -155,35 +168,21 @@ def test_a_histogram_of_other_codes_with_a_row_that_says_so_too(
 ) -> None:
     other = row_in(content(bundle, ROWS), LSH1)
     stolen = {key: other[key] for key in ("searches", "artefacts", "distinct_codes")}
-    changes = {
-        HISTOGRAM: content(bundle, HISTOGRAM.replace(LSH, LSH1)),
-        ROWS: row_changed(lambda row: row.update(stolen), LSH),
-    }
-    distinct, counted = damaged(changes)
+    distinct, counted = damaged(
+        {HISTOGRAM: content(bundle, OTHER), ROWS: row_changed(lambda row: row.update(stolen), LSH)}
+    )
     assert distinct.startswith(f"{LSH}: distinct_codes are ") and "codes.npz gives" in distinct
     assert counted.startswith(f"{LSH}: codes.npz gives another histogram: SHA-256 is ")
 
 
-def test_edited_codes(damaged: Callable[..., list[str]]) -> None:
-    found = damaged({CODES: arrays(flip_bit)})
-    assert found[-1].startswith(f"{LSH}: codes.npz gives another histogram: SHA-256 is ")
-
-
-def test_edited_ids(damaged: Callable[..., list[str]]) -> None:
-    found = damaged({IDS: arrays(lambda found: found["query_ids"].__setitem__(0, 1796))})
-    assert found[0].startswith(f"{IDS}: its ids have SHA-256 ") and len(found) == 1
-
-
 def test_other_ids_with_their_own_checksum(damaged: Callable[..., list[str]], tmp_path: Path) -> None:
-    from hashbench.datasets.split import Split, write
-
     nobody = np.arange(3)
     write(tmp_path / "ids.npz", Split(nobody, nobody + 3, nobody + 6))
     assert damaged({IDS: (tmp_path / "ids.npz").read_bytes()}) == [f"{IDS}: no row has these ids"]
 
 
 def test_fewer_items_than_the_id_lists_name(damaged: Callable[..., list[str]], bundle: Path) -> None:
-    fewer = arrays(lambda found: found.update(counts=found["counts"][:-1]))
+    fewer = histogram_with(counts=lambda counts: counts[:-1])
     sha256 = histogram_in(fewer(content(bundle, HISTOGRAM))).sha256()
     found = damaged(
         {HISTOGRAM: fewer, CODES: None, ROWS: row_changed(lambda row: row.update(artefacts={"histogram": sha256}), LSH)}
@@ -198,45 +197,9 @@ def test_other_files_than_those_that_were_packed(damaged: Callable[..., list[str
     assert [line.partition(":")[0] for line in found] == ["README.md", table]
 
 
-@pytest.mark.parametrize(
-    ("new", "complaint"),
-    [
-        (b"", "histogram.npz: not a .npz file"),
-        (b"\x89HDF\r\n\x1a\n", "histogram.npz: not a .npz file"),
-        (b"PK\x03\x04 and no more", "histogram.npz: not a readable .npz file: File is not a zip file"),
-        (arrays(lambda found: found.pop("levels")), "histogram.npz: it holds counts: counts, levels go"),
-        (
-            arrays(lambda found: found.update(counts=found["counts"].astype(float))),
-            "histogram.npz: counts (500, 13, 2), levels (2,): integers [q, d, v] and [v] go",
-        ),
-        (
-            arrays(lambda found: found.update(counts=found["counts"][..., :1])),
-            "histogram.npz: counts (500, 13, 1), levels (2,): integers [q, d, v] and [v] go",
-        ),
-        (
-            arrays(lambda found: found["counts"].__setitem__((0, 0, 0), -5)),
-            "histogram.npz: its counts are negative or too large",
-        ),
-        (
-            arrays(lambda found: found["counts"].__setitem__((0, 0, 0), 9)),
-            "histogram.npz: its queries have different numbers of items",
-        ),
-        (arrays(lambda found: found["levels"].__setitem__(0, 1)), "histogram.npz: its levels do not ascend from 0"),
-    ],
-)
-def test_a_file_that_is_no_histogram(new: Change, complaint: str, damaged: Callable[..., list[str]]) -> None:
-    assert damaged({HISTOGRAM: new}) == [f"{LSH}: {complaint}"]
-
-
-def test_nothing_is_unpickled(damaged: Callable[..., list[str]]) -> None:
-    (found,) = damaged({HISTOGRAM: arrays(lambda found: found.update(counts=np.array([print], object)))})
-    assert found.startswith(f"{LSH}: histogram.npz: counts: Python objects, that is a pickle, which can run code")
-
-
 def test_a_bomb_is_not_read(damaged: Callable[..., list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_stored, "BOMB_BYTES", 1 << 20)
-    zeros = np.zeros((2000, 65, 2), np.int64)
-    (found,) = damaged({HISTOGRAM: arrays(lambda found: found.update(counts=zeros))})
+    (found,) = damaged({HISTOGRAM: histogram_with(counts=lambda _: np.zeros((2000, 65, 2), np.int64))})
     assert found.startswith(f"{LSH}: histogram.npz: counts: ") and "is taken for a bomb" in found
 
 
@@ -281,7 +244,3 @@ def test_json(bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     lists: dict[str, list[str]] = {"not_checked": [], "not_scored": []}
     assert found.pop("n_files") > 20
     assert found == {"bundle": str(path), "table": "digits", **numbers, **lists}
-
-
-def test_the_rows_of_the_bundle_are_those_that_were_stored(bundle: Path, trained: Path) -> None:
-    assert content(bundle, ROWS) == Store(trained).rows_path("digits", "s1").read_bytes()

@@ -1,4 +1,4 @@
-"""``hashbench results``: list, show, merge and prune, through main() as a user meets them."""
+"""``hashbench results``: list, show and merge, through main() as a user meets them."""
 
 import json
 import shutil
@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from filelock import FileLock
 from support import stored_rows
 from support.command_line import call
 from support.fake_rows import row_of_run
@@ -271,67 +270,3 @@ def test_a_folder_is_not_merged_into_itself(results: Path, capsys: pytest.Captur
         2,
         f"error: {results / 'away'}: not a results folder: one with a folder rows in it is expected\n",
     )
-
-
-def folder(results: Path, run: str, *names: str) -> Path:
-    made = results / "runs" / run
-    made.mkdir(parents=True)
-    for name in names:
-        (made / name).write_text("x")
-    return made
-
-
-def test_prune_lists_and_removes_only_what_is_of_no_use(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    rows = [row(), row(bits=24, status="failed"), row(bits=32), row(bits=48)]
-    write(results, *rows)
-    good, failed, damaged, newer = names = [each.run for each in rows]
-    damage(results, rows[2], f'{{"run":"{damaged}",')
-    stored_rows.edit(results, lambda content: content.update(schema=3), newer)
-    kept = [folder(results, name, "config.json") for name in (good, damaged, newer)]
-    kept.append(folder(results, "somebody-elses", "notes.txt"))
-    gone = [folder(results, failed, "config.json"), folder(results, "incomplete", "config.json", "checkpoint.pt")]
-    gone.append(folder(results, "just-a-lock", "lock"))
-    outside = results.parent / "outside"
-    outside.mkdir()
-    (results / "runs" / "link").symlink_to(outside)
-    code, out, err = call(capsys, "results", "prune")
-    assert (code, err.count("\n")) == (1, 1) and err.startswith("error: 1 row damaged: ")
-    lines, path = out.splitlines(), results / "rows" / "digits-s1.jsonl"
-    assert lines[0] == f"would remove {path}: {failed}: failed: it diverged"
-    assert lines[1].startswith(f"would remove {path}: {damaged}: damaged: not a readable row: Expecting property name")
-    assert lines[2] == f"would remove {gone[0]}: folder: its run failed"
-    assert lines[3] == f"would remove {gone[1]}: folder: no row, and no command of today continues its run"
-    assert lines[4].startswith(f"would remove {gone[2]}: folder: no row")
-    assert lines[5:] == ["5 to remove: --yes removes them"]
-    assert all(path.exists() for path in (*kept, *gone)) and stored_rows.names(results) == names
-    code, out, err = call(capsys, "results", "prune", "--yes")
-    assert (code, err) == (0, "")
-    removed = [*gone, kept[1]]
-    named = sorted(f"removed {each}" for each in [path, path, *gone])
-    assert sorted(line.split(": ")[0] for line in out.splitlines()) == named
-    assert call(capsys, "results", "prune", "--yes")[0] == 0  # the folder of the damaged row has no row any more
-    assert not any(path.exists() for path in removed) and stored_rows.names(results) == [good, newer]
-    assert all(path.exists() for path in (kept[0], kept[2], kept[3], outside, results / "runs" / "link"))
-    assert call(capsys, "results", "prune") == (0, f"{results}: nothing to remove\n", "")
-
-
-def test_prune_leaves_what_a_process_works_on(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    failed = row(status="failed")
-    write(results, failed)
-    busy = folder(results, failed.run, "config.json")
-    with FileLock(busy / "lock"):
-        assert call(capsys, "results", "prune", "--yes") == (0, f"{results}: nothing to remove\n", "")
-    assert stored_rows.names(results) == [failed.run] and busy.exists()
-
-
-def test_prune_does_not_remove_a_row_that_has_become_good(
-    results: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from hashbench.runs import prune
-
-    write(results, row(status="failed"))
-    listed = list(prune.useless(Store(results)))
-    write(results, row())  # the run is repeated between the list and the removal
-    monkeypatch.setattr("hashbench.cli.results.useless", lambda *_: listed)
-    assert call(capsys, "results", "prune", "--yes")[0] == 0
-    assert Store(results).named(row().run).status == "ok"

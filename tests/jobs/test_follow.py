@@ -171,17 +171,13 @@ class RayError(Exception):
     """As Ray's own."""
 
 
-class ClusterDiedError(RayError):
-    """Of a task whose cluster died, not only its worker or its node."""
-
-
 class _Ray:
     """A cluster whose tasks end one after another, with what ``ends`` has for each call."""
 
     exceptions = SimpleNamespace(RayError=RayError)
 
     def __init__(self, ends: list[object]) -> None:
-        self.ends, self.given, self.has_died = ends, 0, False
+        self.ends, self.given = ends, 0
 
     def remote(self, *given: object, **options: object) -> Any:
         if options:
@@ -195,37 +191,18 @@ class _Ray:
     def get(self, reference: int) -> object:
         end = self.ends[reference]
         if isinstance(end, RayError):
-            self.has_died = isinstance(end, ClusterDiedError)
             raise end
         return end
 
     def cluster_resources(self) -> dict[str, float]:
         return {"CPU": 1.0}
 
-    def shutdown(self) -> None:
-        """Nothing is left."""
-
-
-class _Cluster(ray.Cluster):
-    """The connection to a ``_Ray``, which counts how often it was made."""
-
-    def __init__(self, ends: list[object]) -> None:
-        super().__init__(ray.LOCAL)
-        self.ray, self.connections = _Ray(ends), 0
-
-    def connect(self) -> None:
-        self.connections += 1
-        self.ray.has_died = False
-
-    def has_died(self, within_s: float = 0.0) -> bool:
-        return bool(self.ray.has_died)
-
 
 @pytest.fixture
 def on_cluster(monkeypatch: pytest.MonkeyPatch) -> Callable[[list[object], list[str]], list[tuple[int, object]]]:
     """The results of tasks on a cluster; each call of a task ends as the first argument says."""
     monkeypatch.setattr(ray, "_files_of_driver", lambda _: None)
-    return lambda ends, names: list(all_done(named(names, [len] * len(names)), RayPool(_Cluster(ends))))
+    return lambda ends, names: list(all_done(named(names, [len] * len(names)), RayPool(ray.Cluster(_Ray(ends)))))
 
 
 OnCluster = Callable[[list[object], list[str]], list[tuple[int, object]]]
@@ -249,21 +226,6 @@ def test_what_a_cluster_cannot_do_ends_all_with_the_name_of_the_task(on_cluster:
         with pytest.raises(HashbenchError) as error:
             on_cluster(list(ends), ["db-1", "db-2"])
         assert str(error.value) == line
-
-
-def test_a_cluster_that_was_started_here_is_started_again_and_given_its_tasks(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Twice, which is not one of the two attempts of a task; the third time all ends."""
-    monkeypatch.setattr(ray, "_files_of_driver", lambda _: None)
-    died, killed = ClusterDiedError("The node died."), RayError("Killed.")
-    cluster = _Cluster([died, None, died, None, "a", killed, "c", died])
-    with pytest.raises(HashbenchError) as error:
-        list(all_done(named(["db-1", "db-2", "db-3"], [len] * 3), RayPool(cluster)))
-    assert str(error.value) == "--ray local: Ray's processes on this machine died 3 times"
-    assert cluster.connections == 2
-    again = "note: Ray's process on this machine died: it is started again\n"
-    assert capsys.readouterr().err == f"{again}{again}note: db-2: Killed.: it is tried again\n"
 
 
 def test_an_address_where_something_else_answers_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -54,17 +54,6 @@ def test_how_a_worker_died_is_one_line(tmp_path: Path) -> None:
         assert isinstance(found, Died) and str(found) == text
 
 
-def test_an_error_is_told_whole_where_the_work_printed(worker: Worker, tmp_path: Path) -> None:
-    assert isinstance(done(worker, partial(int, "x"), tmp_path), Died)
-    assert "Traceback" in (tmp_path / "runs" / "a" / "output.txt").read_text()
-
-
-def test_an_output_that_cannot_be_written_is_one_line(worker: Worker, tmp_path: Path) -> None:
-    (tmp_path / "runs").write_text("a file where the folder should be")
-    found = str(done(worker, partial(print, "one"), tmp_path))
-    assert "\n" not in found and str(tmp_path / "runs") in found
-
-
 def test_what_a_worker_started_ends_with_it(tmp_path: Path) -> None:
     file = tmp_path / "child"
     code = f"import os, pathlib, time; pathlib.Path({str(file)!r}).write_text(str(os.getpid())); time.sleep(600)"
@@ -95,13 +84,6 @@ def test_without_gpus_nothing_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
     for none in ["", "-1"]:
         monkeypatch.setenv(VISIBLE, none)
         assert gpus_in_turn(2, "auto") == [{}, {}]
-
-
-def test_without_the_variable_torch_counts_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    torch = pytest.importorskip("torch")
-    monkeypatch.delenv(VISIBLE, raising=False)
-    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
-    assert [environment[VISIBLE] for environment in gpus_in_turn(3, "auto")] == ["0", "1", "0"]
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGALRM])

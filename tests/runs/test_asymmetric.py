@@ -6,7 +6,7 @@ from typing import Any, NoReturn
 import numpy as np
 import pytest
 from support.command_line import call
-from support.stored_toy import parts, small_images, store_toy
+from support.stored_toy import small_images
 
 from hashbench.foundation.errors import HashbenchError
 from hashbench.runs import execute
@@ -99,21 +99,6 @@ def test_a_row_gets_no_search_of_other_codes(run: Run, store: Store) -> None:
     with pytest.raises(HashbenchError, match=r"the codes of .* are not those of its row, which gets no further search"):
         row_of(run.with_asymmetric(), store)
     assert store.find("toy", "s1", before.run) == before
-
-
-def test_trained_again_it_is_compared_and_the_row_stays(run: Run, store: Store) -> None:
-    before = row_of(run.with_asymmetric(), store)
-    again = row_of(run.with_asymmetric(), store, again=True)
-    assert again.searches == before.searches
-    assert store.find("toy", "s1", before.run) == before
-
-
-def test_relevance_by_distances_has_it_too(tmp_path: Path, store: Store) -> None:
-    items = np.random.default_rng(0).standard_normal((80, 6)).astype(np.float32)
-    nearest = '\n[protocols.s1.relevance]\nkind = "nearest"\npercent = 5.0\n'
-    store_toy(tmp_path / "root", items, np.zeros((80, 0), np.uint8), parts(10, 30, 80) + nearest)
-    row = row_of(Run.resolve("toy", "s1", "lsh", {"bits": 8}).with_asymmetric(), store)
-    assert row.searches["asymmetric"]["ap"].mean > row.metrics["ap"].mean
 
 
 def test_sparse_codes_are_refused_before_training(capsys: pytest.CaptureFixture[str], run: Run) -> None:

@@ -38,22 +38,6 @@ def test_every_row_of_a_file_is_as_it_was_written(path: Path) -> None:
     assert [fault for line in lines for fault in faults(line)] == []
 
 
-def test_the_rows_of_cifar10_are_found_by_the_configurations_of_their_runs() -> None:
-    """Settings alone do not find them: a later search may have changed the values of a recipe."""
-    wrong = []
-    for line in lines_of(STORE.rows_path("cifar10", "s1")).values():
-        row = line.row()
-        spec = Run.from_row(row)
-        if (str(spec.name), spec.name.config_hash, spec.name.cell_hash, spec.name.config) != (
-            row.run,
-            row.config_hash,
-            row.cell_hash,
-            row.config,
-        ):
-            wrong.append(row.run)
-    assert wrong == []
-
-
 def one_of_each_kind() -> list[Row]:
     """The last row of each method on each protocol; it has the highest seed, or unusual settings.
 

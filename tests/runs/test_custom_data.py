@@ -55,14 +55,6 @@ def test_all_methods_have_one_input(
         assert (settings.features, getattr(settings, "normalise", expected[1])) == expected, method
 
 
-def test_a_run_is_named_alike_by_its_defaults_and_by_their_values(custom: None) -> None:
-    for dataset, normalise in (("vectors", "channel_unit_norm"), ("pictures", "unit_norm")):
-        for method in ("itq", "talr_ap", "pq"):
-            by_default = Run.resolve(dataset, "own", method, {"bits": 8})
-            said = {"features": by_default.settings.features, "normalise": normalise}
-            assert Run.resolve(dataset, "own", method, {"bits": 8, **said}).name == by_default.name
-
-
 def test_networks_of_images_and_our_own_data_sets_are_as_before(custom: None) -> None:
     network = Run.resolve("pictures", "own", "talr_ap", {"bits": 8, "model": "small_cnn"}).settings
     assert (network.features, network.model_dump()["normalise"]) == ("pixels", "channel")

@@ -2,16 +2,15 @@
 
 import hashlib
 import json
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from support import stored_rows
+from support.command_line import call
 from support.stored_rows import edited
 
-from hashbench.cli._app import main
 from hashbench.foundation.errors import CheckFailed, HashbenchError
 from hashbench.runs.row import from_line
 from hashbench.runs.store import Store
@@ -91,6 +90,7 @@ INVALID: dict[str, Callable[[dict[str, Any]], object]] = {
     ),
     "seconds.train: Input should be a valid number": lambda row: row["seconds"].update(train=TOO_LARGE),
     "searches.database.ap.mean: Input should be a valid number": of_ap(mean=TOO_LARGE),
+    "utc: a time in UTC such as ": lambda row: row.update(utc="2026-02-30T12:00:00Z"),
     "seed: Input should be less than": lambda row: row.update(seed=10**30),
     "distinct_codes.database: Input should be less than": lambda row: row.update(
         distinct_codes={"queries": 1, "database": 10**30}
@@ -178,23 +178,6 @@ def test_a_text_that_is_no_row_is_named(results: Path) -> None:
     assert fault(results).startswith("not a readable row: Expecting value")
 
 
-def test_a_file_of_rows_that_is_no_file_is_not_waited_for(results: Path) -> None:
-    path = results / "rows" / "cifar10-s1.jsonl"
-
-    def said() -> str:
-        with pytest.raises(HashbenchError) as caught:
-            list(Store(results).rows())
-        return str(caught.value).removeprefix(f"{path}: not a readable file of rows: ").removesuffix(REMEDY)
-
-    path.unlink()
-    os.mkfifo(path)
-    assert said() == "it is a folder, a pipe or a device"
-    path.unlink()
-    path.mkdir()
-    assert said() == "it is a folder, a pipe or a device"
-    path.rmdir()
-
-
 def test_a_byte_that_is_not_utf_8_damages_its_line_alone(results: Path) -> None:
     path = results / "rows" / "cifar10-s1.jsonl"
     path.write_bytes(b"\xff\xfe\n" + f"{GOOD}\n".encode())
@@ -216,13 +199,6 @@ def test_a_speed_up_may_be_more_than_one(results: Path) -> None:
     stored_rows.edit(results, lambda row: row["searches"]["database"].update(suf=value))
     (line,) = Store(results).lines()
     assert from_line(line.text, line.place).metrics["suf"].mean == 60.2
-
-
-def call(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[object, str, str]:
-    with pytest.raises(SystemExit) as exit_:
-        main(list(arguments))
-    captured = capsys.readouterr()
-    return exit_.value.code, captured.out, captured.err
 
 
 def test_a_table_goes_on_without_a_damaged_row_unless_it_is_kept_or_checked(

@@ -1,23 +1,17 @@
 """A row holds how many distinct codes its queries and its database have; every view of the row shows them."""
 
-import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support import stored_rows
-from support.command_line import call
 
 from hashbench.codes import files, pack
 from hashbench.codes.distinct import DistinctCodes, count_distinct
 from hashbench.runs.guard import row_of
 from hashbench.runs.run import Run
 from hashbench.runs.store import Store
-from hashbench.sparse.codes import SparseCodes
-
-LSH = ["train", "lsh", "digits", "--bits", "4"]
 
 
 def distinct_of(path: Path) -> DistinctCodes:
@@ -43,12 +37,6 @@ def test_a_row_counts_the_codes_that_the_run_saved(tmp_path: Path, bits: int) ->
     assert store.find("digits", "s1", row.run) == row
 
 
-def test_two_sparse_codes_are_distinct_if_their_buckets_differ() -> None:
-    buckets = np.array([[0, 3], [0, 2], [0, 3], [1, 3]], np.int32)
-    assert SparseCodes(buckets, d=4).n_distinct == 3
-    assert SparseCodes(buckets[:, :1], d=4).n_distinct == 2
-
-
 def test_a_run_of_sparse_codes_counts_them_and_a_search_without_codes_does_not(tmp_path: Path) -> None:
     small = {"epochs": 1, "steps_per_epoch": 3, "batch_size": 10, "classes_per_batch": 5, "augment": "none"}
     small |= {"augment_per": "item", "model": "mlp"}
@@ -61,27 +49,3 @@ def test_a_run_of_sparse_codes_counts_them_and_a_search_without_codes_does_not(t
     assert row.distinct_codes == DistinctCodes(queries=len(set(map(bytes, top))), database=n_items)
     (base,) = (row for row in store.rows() if row.method == "exhaustive_search")
     assert base.distinct_codes is None
-
-
-def test_train_show_and_eval_say_the_same(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    out = call(capsys, *LSH)[1]
-    (row,) = Store(tmp_path / "results").rows()
-    assert row.distinct_codes is not None
-    queries, database = row.distinct_codes.queries, row.distinct_codes.database
-    said = f"{queries} of the queries, {database} of the database"
-    assert f"distinct codes  {said}" in out.splitlines()
-    assert f"distinct codes  {said}" in call(capsys, *LSH, "--again")[1].splitlines()
-    assert json.loads(call(capsys, *LSH, "--json")[1])["distinct_codes"] == {"queries": queries, "database": database}
-    assert f"distinct codes  {said}" in call(capsys, "show", row.run)[1].splitlines()
-    codes = tmp_path / "results" / "runs" / row.run / "codes.npz"
-    found = json.loads(call(capsys, "eval", str(codes), "--json")[1])
-    assert (found["query_codes"]["n_distinct"], found["database_codes"]["n_distinct"]) == (queries, database)
-
-
-def test_an_older_row_has_none_and_is_still_shown(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    call(capsys, *LSH)
-    stored_rows.edit(tmp_path / "results", lambda row: row.pop("distinct_codes"))
-    (row,) = Store(tmp_path / "results").rows()
-    assert row.distinct_codes is None
-    assert "distinct" not in call(capsys, *LSH)[1]
-    assert "distinct" not in call(capsys, "show", row.run)[1]

@@ -1,8 +1,8 @@
 """Features as what a method hashes: extracted when they are missing, and part of the run's name."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 from unittest.mock import ANY
 
 import h5py
@@ -10,22 +10,17 @@ import numpy as np
 import pytest
 from support.stored_toy import parts, store_toy
 
-from hashbench.cli._app import main
 from hashbench.datasets.card import load_card
 from hashbench.datasets.store import path_of
-from hashbench.features import ExtractionResult, open_features
-from hashbench.features import _extract as features
-from hashbench.foundation import provenance
+from hashbench.features import open_features
 from hashbench.foundation.errors import HashbenchError
 from hashbench.runs.data import open_data, own_rows
 from hashbench.runs.execute import FITTED, execute
 from hashbench.runs.guard import load_hasher, row_of
 from hashbench.runs.run import Options, Run
-from hashbench.runs.run_all import Plan, run_all
 from hashbench.runs.store import Store
 
 PARTS = parts(10, 60, 120)
-RANDOM_NETWORK = "squeezenet1_1_random"
 
 
 @pytest.fixture
@@ -34,15 +29,6 @@ def images(tmp_path: Path) -> np.ndarray:
     made = (rng.integers(0, 80, (120, 16, 16, 3)) + (np.arange(120) % 3)[:, None, None, None] * 80).astype(np.uint8)
     store_toy(tmp_path, made, np.arange(120) % 3, PARTS)
     return made
-
-
-def test_pixels_are_the_items_and_change_no_name() -> None:
-    given = {"bits": 8, "model": "linear"}
-    assert Run.resolve("cifar10", "s1", "talr_ap", {**given, "features": "Pixels"}) == Run.resolve(
-        "cifar10", "s1", "talr_ap", given
-    )
-    lsh = Run.resolve("cifar10", "s1", "lsh", {"bits": 8})
-    assert (lsh.name.identity["features"], lsh.name.config["settings"]["features"]) == ("pixels", "pixels")
 
 
 def test_features_name_the_run() -> None:
@@ -96,50 +82,22 @@ def test_a_method_hashes_features_that_are_extracted_when_missing(
     np.testing.assert_array_equal(codes[:7], hasher.encode(of_features) > 0)
 
 
-def test_a_network_of_images_says_that_features_are_none(
-    images: np.ndarray, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    command = ["train", "talr-ap", "toy", "--protocol", "s1", "--bits", "8", "--set", "features=gist"]
-    with pytest.raises(SystemExit) as done:
-        main([*command, "--model", "small_cnn", "--device", "cpu"])
-    err = capsys.readouterr().err
-    assert (done.value.code, err.count("\n")) == (2, 1)
-    assert "small_cnn takes images of 8 x 8 pixels or more, not items of shape (512,)" in err
-
-
-def test_a_hasher_is_not_fitted_twice_by_the_same_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    store, spec = Store(tmp_path), Run.resolve("digits", "s1", "lsh", {"bits": 8})
-    folder = store.run_folder(str(spec.name))
-    first = execute(spec, store.run_folder(str(spec.name)), Options())
-    fitted = (folder / "hasher.npz").stat().st_mtime_ns
-    again = execute(spec, store.run_folder(str(spec.name)), Options())
-    assert (folder / "hasher.npz").stat().st_mtime_ns == fitted
-    assert again.artefacts["histogram"] == first.artefacts["histogram"]
-    monkeypatch.setattr(provenance, "sources", lambda: "0" * 64)
-    found = execute(spec, store.run_folder(str(spec.name)), Options())
-    assert found.artefacts["histogram"] == first.artefacts["histogram"]
-    assert (folder / "hasher.npz").stat().st_mtime_ns > fitted
-    fitted = (folder / "hasher.npz").stat().st_mtime_ns
-    (folder / FITTED).write_text("{")
-    assert (
-        execute(spec, store.run_folder(str(spec.name)), Options()).artefacts["histogram"]
-        == first.artefacts["histogram"]
-    )
-    assert (folder / "hasher.npz").stat().st_mtime_ns > fitted
-
-
-@pytest.mark.parametrize("damage", [lambda path: path.unlink(), lambda path: path.write_bytes(b"PK")])
-def test_a_saved_hasher_that_is_damaged_or_gone_is_fitted_again(
-    damage: Callable[[Path], object], tmp_path: Path
-) -> None:
-    store, spec = Store(tmp_path), Run.resolve("digits", "s1", "lsh", {"bits": 8})
-    first = execute(spec, store.run_folder(str(spec.name)), Options())
-    damage(store.run_folder(str(spec.name)) / "hasher.npz")
-    assert (
-        execute(spec, store.run_folder(str(spec.name)), Options()).artefacts["histogram"]
-        == first.artefacts["histogram"]
-    )
-    assert (store.run_folder(str(spec.name)) / "hasher.npz").stat().st_size > 100
+def test_a_hasher_is_fitted_again_only_if_it_is_of_other_code_or_not_whole(tmp_path: Path) -> None:
+    spec, hasher, fitted = Run.resolve("digits", "s1", "lsh", {"bits": 8}), tmp_path / "hasher.npz", tmp_path / FITTED
+    first = execute(spec, tmp_path, Options())
+    other_code = json.dumps({**json.loads(fitted.read_text()), "sources": "0" * 64})
+    changes: list[Callable[[], object]] = [
+        lambda: None,
+        lambda: fitted.write_text("{"),
+        lambda: fitted.write_text(other_code),
+        hasher.unlink,
+        lambda: hasher.write_bytes(b"PK"),
+    ]
+    for number, change in enumerate(changes):
+        change()
+        before = hasher.stat().st_mtime_ns if hasher.exists() else 0
+        assert execute(spec, tmp_path, Options()).artefacts == first.artefacts
+        assert (hasher.stat().st_mtime_ns > before) == (number > 0)
 
 
 def test_a_process_reads_data_and_features_once_until_the_file_changes(images: np.ndarray) -> None:
@@ -158,19 +116,3 @@ def test_a_process_reads_data_and_features_once_until_the_file_changes(images: n
         file["items"][0] = 255 - file["items"][0]
     with pytest.raises(HashbenchError, match="another checksum"):
         open_data(run)
-
-
-def test_workers_do_not_extract_features_that_are_missing(
-    images: np.ndarray, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made = []
-
-    def noted(*given: Any, **how: Any) -> ExtractionResult:
-        made.append(features.extract(*given, **how))
-        return made[-1]
-
-    specs = [Run.resolve("toy", "s1", "lsh", {"bits": 8, "features": "gist"}, seed=seed) for seed in (0, 1)]
-    monkeypatch.setattr("hashbench.features.extract", noted)
-    ended = list(run_all(specs, Store(tmp_path / "results"), Options(device="cpu"), Plan(jobs=2)))
-    assert [outcome.failure for outcome in ended] == [None, None]
-    assert [each.n_made for each in made] == [len(images)], "a worker would have a share of the cores"

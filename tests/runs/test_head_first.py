@@ -7,7 +7,6 @@ from shutil import copytree
 import numpy as np
 import pytest
 import torch
-from support.command_line import call
 from support.stored_toy import parts, store_toy
 
 from hashbench.datasets.card import load_card
@@ -158,17 +157,3 @@ def test_a_head_that_cannot_be_is_one_line(changes: dict[str, Setting], complain
         fine_tuned(weights, **changes)
     assert complaint in str(caught.value)
     assert "\n" not in str(caught.value)
-
-
-def test_a_head_of_another_kind_is_one_line(weights: BackboneFile, tmp_path: Path) -> None:
-    with pytest.raises(HashbenchError, match="base: no linear head on features that are centred and of norm 1"):
-        row_of(fine_tuned(weights, **{"base.normalise": "channel"}), Store(tmp_path / "results"), Options(device="cpu"))
-
-
-def test_the_command_takes_a_name_of_weights(weights: BackboneFile, capsys: pytest.CaptureFixture[str]) -> None:
-    settings = [f"{key}={value}" for key, value in FINE_TUNED.items() if key not in ("bits", "model", "width")]
-    words = [word for setting in settings for word in ("--set", setting)]
-    command = ["train", "talr-ap", "toy", "--bits", "8", "--model", "resnet9", "--weights", "resnet9-w4-toy-s0", *words]
-    code, out, _ = call(capsys, *command, "--dry-run")
-    assert code == 0
-    assert out.splitlines()[0].split() == ["run", str(fine_tuned(weights).name)]

@@ -8,23 +8,19 @@ from typing import Any
 import numpy as np
 import pytest
 from support.command_line import call
-from support.fake_rows import fake_row
 from support.stored_toy import small_images
 
 from hashbench.bundle.pack import Order, pack
 from hashbench.bundle.verify import verify
 from hashbench.datasets.split import Split, split
 from hashbench.datasets.store import open_dataset
-from hashbench.report.provenance import input_of
 from hashbench.runs.guard import row_of
 from hashbench.runs.past import Past
 from hashbench.runs.row import Row, made_by
 from hashbench.runs.run import Run
 from hashbench.runs.store import Store
 from hashbench.tables import spec
-from hashbench.tables.cell_runs import run_of
 from hashbench.tables.collect import collect
-from hashbench.tables.notation import Notation
 from hashbench.tables.status import table_status
 
 Trained = tuple[Row, dict[str, np.ndarray]]
@@ -112,15 +108,6 @@ def test_codes_are_scored_as_those_of_a_run(
     assert all(line.endswith(" imported") for line in listed)
 
 
-def test_the_codes_of_a_method_that_is_here_are_another_run(
-    trained: Trained, ids: Split, capsys: pytest.CaptureFixture[str]
-) -> None:
-    own, codes = trained
-    row = imported(capsys, with_ids(codes, ids), "--method", "lsh")
-    assert (row.method, row.budget) == ("lsh", "imported")
-    assert (row.run, row.cell_hash) != (own.run, own.cell_hash)
-
-
 def test_what_is_not_of_the_protocol_is_refused_and_nothing_is_written(
     trained: Trained, ids: Split, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -181,31 +168,3 @@ def test_tables_status_bundle_and_sheet_show_it_as_imported(
     assert "Settings unknown, of codes made elsewhere: CSQ." in markdown
     compared = json.loads(call(capsys, "compare", own.run, row.run, "--json")[1])
     assert compared["metrics"]["ap"]["difference"] == 0
-
-
-def test_a_row_of_a_table_of_features_compares_codes_of_these_features(
-    trained: Trained, declare: Declare, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    own, codes = trained
-    random = np.random.default_rng(0)
-    by_class = random.random((3, 8)) > 0.5
-    better = {side: by_class[codes[f"{side}_labels"]].astype(np.uint8) for side in ("query", "database")}
-    arrays = {**codes, **{f"{side}_codes": own for side, own in better.items()}}
-    features = "efficientnet_lite0_128px"
-    rows = [imported(capsys, arrays, "--features", features, "--seed", seed) for seed in range(2)]
-    assert rows[0].metrics["ap"].mean > own.metrics["ap"].mean  # type: ignore[operator]
-    assert {input_of(row) for row in rows} == {features}
-    text = TABLE.replace("settings = { bits = 8 }", f'settings = {{ bits = 8, features = "{features}" }}')
-    text = text.replace("[[groups]]", '[[groups]]\nsettings = { normalise = "unit_norm" }')
-    declared = declare(text)
-    lsh, mine = declared.cells
-    assert (lsh.settings["normalise"], mine.settings) == ("unit_norm", {"bits": 8, "features": features})
-    cell = run_of(lsh).name.cell_hash
-    beside = [fake_row(lsh, seed, cell_hash=cell, ap=0.3 + seed / 100) for seed in range(2)]
-    table = collect(declared, [*rows, *beside], Store(tmp_path / "results"))
-    (section,) = table.sections
-    assert Notation.of(table).best(section) == {("CSQ", "8 bits")}
-    command = (
-        f"hashbench results import CODES --method my_csq --dataset toy --protocol s1 --bits 8 --features {features}"
-    )
-    assert f"$ {command}" in call(capsys, "show", rows[0].run)[1].splitlines()

@@ -30,9 +30,6 @@ class _Nodes:
         self.results, self.meanwhile = results, meanwhile
         self.ray, self.n_cores, self.has_gpus = self, 1, False
 
-    def has_died(self, within_s: float = 0.0) -> bool:
-        return False
-
     def remote(self, *given: Any, **options: object) -> Any:
         return (lambda _: SimpleNamespace(remote=self.remote)) if options else given[0].task.name
 

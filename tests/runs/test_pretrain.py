@@ -1,7 +1,6 @@
 """Pretraining: a classifier's row, its weights under their checksum, and what is trained again."""
 
 import hashlib
-import json
 from pathlib import Path
 
 import numpy as np
@@ -13,13 +12,11 @@ from support.stored_toy import parts, store_toy
 from hashbench.datasets.card import load_card
 from hashbench.foundation import paths
 from hashbench.foundation.errors import HashbenchError
-from hashbench.runs.guard import row_of
 from hashbench.runs.pretrain import Pretrained, classifier_run, pretrain
 from hashbench.runs.run import Options, Run
 from hashbench.runs.store import Store
-from hashbench.training import log, weights
+from hashbench.training import weights
 from hashbench.training.classifier import WEIGHTS
-from hashbench.training.optimiser import one_cycle
 from hashbench.training.weights import Layout
 
 CLASSES = 3
@@ -76,23 +73,6 @@ def test_its_row_has_the_accuracy_and_the_checksum_of_the_weights(images: np.nda
     assert (row.arithmetic.precision, row.arithmetic.channels_last) == ("float32", True)
     assert row.settings["width"] == 4 / 64
     assert row.seconds is not None
-
-
-def test_the_rate_is_one_cycle_over_all_epochs(images: np.ndarray, tmp_path: Path) -> None:
-    done = pretrained(tmp_path)
-    rates = [line["lr"] for line in log.read(tmp_path / "results" / "runs" / done.row.run)]
-    assert rates[-1] == pytest.approx(0.2 / 250_000)
-    assert rates[0] == pytest.approx(one_cycle(0.2, 5, 24))  # the sixth of 24 steps
-    assert sorted(rates, reverse=True) == rates
-    losses = [line["loss"] for line in log.read(tmp_path / "results" / "runs" / done.row.run)]
-    assert losses[-1] < losses[0]
-
-
-def test_the_same_seed_gives_the_same_weights(images: np.ndarray, tmp_path: Path) -> None:
-    one, two = (pretrained(tmp_path / name).row.artefacts["weights"] for name in "ab")
-    assert one == two
-    other = classifier_run(load_card("toy"), None, "resnet9", {"epochs": 4, "batch_size": 20, "width": 0.0625}, seed=1)
-    assert row_of(other, Store(tmp_path / "c"), Options(device="cpu")).artefacts["weights"] != one
 
 
 def test_the_file_holds_tensors_and_its_layout(images: np.ndarray, tmp_path: Path) -> None:
@@ -152,20 +132,6 @@ def test_the_default_protocol_trains_on_the_most_items() -> None:
         classifier_run(load_card("cifar10"), None, "resnet9", {}, seed=0)
     wide = classifier_run(load_card("cifar100"), None, "resnet9", {"width": 0.5}, seed=0)
     assert (wide.settings.model_dump()["width"], wide.settings.model_dump()["classes"]) == (0.5, 100)
-
-
-def test_a_data_set_without_classes_is_refused() -> None:
-    with pytest.raises(HashbenchError, match="labelme: a classifier needs one class for each item"):
-        classifier_run(load_card("labelme"), None, "resnet9", {}, seed=0)
-
-
-def test_a_classifier_makes_no_codes(images: np.ndarray, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run_name = json.loads(call(capsys, *COMMAND, "--json")[1])["run"]
-    code, _, err = call(capsys, "encode", run_name, "--out", str(tmp_path / "codes.npz"))
-    assert code == 2
-    assert err.strip() == (
-        "error: a classifier makes no codes: hashbench train ... --weights starts a method from its weights"
-    )
 
 
 def test_its_command_is_shown_and_no_command_of_codes(images: np.ndarray, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,9 +2,7 @@
 
 import lzma
 import shutil
-import signal
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -15,18 +13,15 @@ from support.command_line import call
 from support.small_root import small_root
 
 from hashbench import metrics
-from hashbench.cli import _interrupts
 from hashbench.foundation import paths
 from hashbench.foundation.errors import CheckFailed
 from hashbench.foundation.files import write_arrays
 from hashbench.metrics import Metrics
 from hashbench.runs import query_scores
 from hashbench.runs.data import open_data
-from hashbench.runs.prune import useless
 from hashbench.runs.query_scores import EMPTY, ROUNDING, load
 from hashbench.runs.row import Row
 from hashbench.runs.run import Options, Run
-from hashbench.runs.run_all import Outcome, run_all
 from hashbench.runs.store import Store
 
 TABLE = """
@@ -98,7 +93,6 @@ def test_the_file_outlives_the_histograms(store: Store, capsys: pytest.CaptureFi
     assert load(rows[0].run) is None and load(rows[1].run) is not None  # only what is here can be kept
     file_of(store).write_bytes(content)
     shutil.rmtree(store.run_folder(""))
-    assert [each.kind for each in useless(store)] == []
     code, _, err = call(capsys, "run", "tiny", "--seeds", "2")
     assert code == 0 and "4 runs, 4 done, 0 to do" in err and "the scores of each query" not in err
     np.testing.assert_array_equal([load(row.run) for row in rows], before)
@@ -126,22 +120,6 @@ def test_recalls_of_each_search_are_kept(store: Store, capsys: pytest.CaptureFix
     assert call(capsys, "table", "tiny", "--write")[0] == 0
     is_kept = [load(row.run, measure=MEASURES[1]) is not None for row in rows]
     assert is_kept == [False, False, True, True]
-
-
-def test_an_interrupted_command_keeps_what_is_done(
-    store: Store, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def interrupted(specs: Sequence[Run], *options: Any) -> Iterator[Outcome]:
-        yield from run_all(specs[:1], *options)
-        signal.raise_signal(signal.SIGINT)
-
-    monkeypatch.setattr("hashbench.tables.fill.run_all", interrupted)
-    monkeypatch.setattr(_interrupts, "AGAIN_S", 0.01)  # an interrupt that comes again must not cut the writing short
-    slow_keep = query_scores.keep
-    monkeypatch.setattr(query_scores, "keep", lambda *given: [time.sleep(0.1), slow_keep(*given)][1])
-    assert call(capsys, "run", "tiny", "--seeds", "3")[0] == 130
-    new = [row.run for row in store.rows() if row.split_seed == 2]
-    assert len(new) == 1 and load(new[0]) is not None
 
 
 def test_a_query_without_a_relevant_item_has_no_value() -> None:
@@ -178,9 +156,7 @@ def forged(store: Store, change: Callable[[Any], Any], part: str = "ap") -> None
     ("part", "change", "fault"),
     [
         ("ap", lambda ap: ap // 2, "its mean ap is .*, and that of its row "),
-        ("ap", lambda ap: np.where(ap == ap.max(), np.uint8(255), ap), "of them without a relevant item"),
         ("ap", lambda ap: np.full_like(ap, 251), "a value is above 1"),
-        ("ap", lambda ap: ap[:, 1:], "its arrays do not fit together"),
         ("ap", lambda ap: ap.astype(np.float64), "other types of numbers"),
         ("order", np.zeros_like, "its arrays do not fit together"),
         ("runs", lambda runs: np.array([runs[0]] * len(runs)), "is there twice"),
@@ -205,13 +181,6 @@ def test_a_damaged_file_ends_a_command_with_one_line_and_stays(
         (line,) = [line for line in err.splitlines() if line.startswith("error: ")]
         assert code == 1 and str(file_of(store)) in line and "restore it from git" in line
     assert file_of(store).read_bytes() == cut
-
-
-def test_a_file_that_unpacks_to_too_much_is_refused(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(query_scores, "MOST_BYTES", 1000)
-    write_arrays(file_of(store), zeros=np.zeros(2000, np.uint8))
-    with pytest.raises(CheckFailed, match="MiB unpacked"):
-        load("any")
 
 
 def test_only_a_table_of_record_has_such_a_file(store: Store, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,13 +1,6 @@
 """One cell: its names and digests, what it stores, and what it refuses before it trains."""
 
-import fcntl
-import os
-import time
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 import pytest
@@ -16,10 +9,11 @@ from hashbench import histogram, metrics
 from hashbench.codes import files
 from hashbench.datasets.card import load_card
 from hashbench.foundation.errors import HashbenchError
+from hashbench.methods import METHODS
 from hashbench.metrics import Metrics
 from hashbench.runs.guard import row_of
 from hashbench.runs.run import Run
-from hashbench.runs.store import HOLDER, LOCK, Store
+from hashbench.runs.store import Store
 
 
 def lsh(seed: int = 0, **settings: int | bool) -> Run:
@@ -51,14 +45,12 @@ def test_saying_what_holds_anyway_changes_nothing() -> None:
         (("digits", "s9", "lsh"), {"bits": 8}, "unknown protocol"),
         (("digits", "s1", "lhs"), {"bits": 8}, "unknown method 'lhs': did you mean"),
         (("digits", "s1", "lsh"), {"bits": 0}, "bits: Input should be greater than or equal to 1, got 0"),
-        (("digits", "s1", "lsh"), {"bits": -4}, "got -4"),
         (("digits", "s1", "lsh"), {"bits": 5000}, "less than or equal to 4096, got 5000"),
         (("digits", "s1", "lsh"), {"bits": 8.5}, "bits: Input should be a valid integer, got 8.5"),
         (("digits", "s1", "lsh"), {}, "lsh on digits needs bits: --bits BITS"),
         (("digits", "s1", "sparse_th"), {"bits": 8}, "sparse_th makes sparse codes, which have no bits: --set d=D"),
         (("digits", "s1", "lsh"), {"bits": 8, "centre": 5}, "centre: true, false or range is expected, got 5"),
         (("digits", "s1", "talr_ap"), {"bits": 8, "lrr": 0.1}, "unknown setting of talr_ap 'lrr': did you mean lr"),
-        (("digits", "s1", "talr_ap"), {"bits": 8, "lr": "fast"}, "lr: Input should be a valid number, got 'fast'"),
         (("digits", "s1", "talr_ap"), {"bits": 8, "model": "mpl"}, "unknown model 'mpl': did you mean mlp"),
     ],
 )
@@ -101,63 +93,10 @@ def test_what_is_done_is_not_done_again(tmp_path: Path) -> None:
         store.write(row)
 
 
-@contextmanager
-def held(folder: Path) -> Iterator[None]:
-    """Holds the lock of a run's folder, as another process does that executes the run."""
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / HOLDER).write_text("process 7 of elsewhere, since 2026-01-31T12:00:00Z,")
-    with (folder / LOCK).open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
-
-
-@pytest.mark.parametrize("status", ["ok", "failed"])
-def test_a_run_that_another_process_executes_is_waited_for(
-    status: Literal["ok", "failed"],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    """Its row is taken, even if it says that the run failed: a second training would fail too."""
-    failure = {"status": "failed", "reason": "a test", "searches": {}} if status == "failed" else {}
-    row = row_of(lsh(), Store(tmp_path / "other")).model_copy(update=failure)
-    store = Store(tmp_path)
-    folder = store.run_folder(row.run)
-    monkeypatch.setattr("hashbench.runs.guard.execute", None)
-    with ThreadPoolExecutor() as pool:
-        with held(folder):
-            waiting = pool.submit(row_of, lsh(), store)
-            while "waiting" not in (said := capsys.readouterr().err):
-                assert not waiting.done()
-                time.sleep(0.01)
-            store.write(row)
-        assert waiting.result() == row
-    assert said == (
-        f"note: {folder}: process 7 of elsewhere, since 2026-01-31T12:00:00Z, works in this folder: "
-        "waiting until it has ended\n"
-    )
-
-
-def test_a_row_says_who_holds_its_run(tmp_path: Path) -> None:
-    store = Store(tmp_path)
-    row_of(lsh(), store)
-    said = (store.run_folder(str(lsh().name)) / HOLDER).read_text()
-    assert said.startswith(f"process {os.getpid()} of ")
-    assert not store.is_executed(str(lsh().name))
-    with held(store.run_folder(str(lsh().name))):
-        assert store.is_executed(str(lsh().name))
-
-
 def test_an_unwritable_results_folder_fails_before_training(tmp_path: Path) -> None:
     (tmp_path / "results").write_text("a file, not a folder")
     with pytest.raises(HashbenchError, match="cannot be written"):
         row_of(Run.resolve("digits", "s1", "talr-ap", {"bits": 8, "epochs": 100_000}), Store(tmp_path / "results"))
-
-
-def test_names_are_kept_in_one_spelling() -> None:
-    typed = Run.resolve("Digits", "S1", "TALR-AP", {"bits": 8, "model": "small-cnn"})
-    assert typed == Run.resolve("digits", "s1", "talr_ap", {"bits": 8, "model": "small_cnn"})
-    assert str(typed.name).startswith("digits-s1-talr_ap-8b-s0-")
 
 
 def test_another_split_is_another_cell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -176,18 +115,18 @@ def test_another_split_is_another_cell(tmp_path: Path, monkeypatch: pytest.Monke
     assert lsh().name.cell_hash == before.name.cell_hash
 
 
-def test_a_half_written_row_of_a_killed_process_is_not_met(tmp_path: Path) -> None:
-    store = Store(tmp_path)
-    row = row_of(lsh(), store)
-    path = store.rows_path("digits", "s1")
-    (path.parent / f".{path.name}.abc.part").write_text("{")
-    assert [each.run for each in store.rows()] == [row.run]
-    assert store.named(row.run) == row
-
-
-def test_weights_that_are_not_finite_fail_the_run(tmp_path: Path) -> None:
-    row = row_of(
-        Run.resolve("digits", "s1", "dpsh", {"bits": 8, "lr": 1e38, "epochs": 1, "clip_norm": 0.0}), Store(tmp_path)
-    )
-    assert row.status == "failed"
-    assert not list(tmp_path.glob("runs/*/hasher.safetensors"))
+def test_other_bits_give_the_run_that_is_resolved_or_none() -> None:
+    """For every method, on data where some of them have values for their number of bits."""
+    given = {"model": "vggf", "features": "pixels"}
+    n_given = 0
+    for method, entry in METHODS.usable():
+        if "bits" not in entry.settings.model_fields:
+            continue
+        settings = {key: given[key] for key in given if key in entry.settings.model_fields}
+        runs = [Run.resolve("cifar10", "s1", method, {"bits": bits, **settings}) for bits in (8, 16, 48)]
+        for run in runs[1:]:
+            other = runs[0].with_bits(int(run.name.identity["bits"]))
+            n_given += other is not None
+            assert other in (None, run)
+            assert other is None or (str(other.name), other.sources) == (str(run.name), run.sources)
+    assert n_given > 80

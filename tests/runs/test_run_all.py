@@ -101,18 +101,6 @@ def test_runs_whose_workers_die_or_hang(
     assert (store.run_folder(str(specs[2].name)) / OUTPUT).exists()
 
 
-def test_a_first_run_that_dies_is_stored_as_failed_and_the_others_run_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(running, "RunTask", Doomed)
-    store, specs = Store(tmp_path), [lsh(seed) for seed in range(2)]
-    (store.folder / "deaths-0").write_text("2")
-    found = outcomes(specs, store, Plan(AUTO))
-    assert found[0].failure == f"{KILLED}, 2 times{WHERE}"
-    assert found[1].failure is None
-    assert "at the same time" not in capsys.readouterr().err
-
-
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_run_that_another_process_executes_is_waited_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jobs: int

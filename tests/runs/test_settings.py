@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from hashbench.cli._app import main
 from hashbench.datasets.card import cards, load_card
 from hashbench.foundation import paths
 from hashbench.foundation.config import Setting
@@ -18,8 +17,6 @@ from hashbench.runs.settings import method_file, recipes
 from hashbench.training.settings import DeepSettings
 
 DEEP = [name for name in METHODS.names if issubclass(METHODS.get(name).settings, DeepSettings)]
-TOML = sorted((paths.root() / "experiments").rglob("*.toml"))
-TRAIN = ["train", "talr-ap", "digits", "--protocol", "s1", "--bits", "8"]
 QUICK: dict[str, Setting] = {
     "epochs": 2,
     "batch_size": 50,
@@ -107,21 +104,6 @@ def test_a_recipe_says_which_network_a_new_data_set_has(method: str, root: Path)
     assert resolved(method)["model"] == "mlp"  # of another recipe, for the digits
 
 
-def test_a_run_is_trained_by_a_new_recipe(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    recipe(root, "linear_digits", 'dataset = "digits", protocol = "s1", model = "linear"')
-    with pytest.raises(SystemExit) as done:
-        main([*TRAIN, "--model", "linear", "--device", "cpu", "--json"])
-    row = json.loads(capsys.readouterr().out)
-    assert done.value.code == 0
-    assert {key: row["config"]["settings"][key] for key in ("epochs", "batch_size", "lr")} == {
-        "epochs": 2,
-        "batch_size": 50,
-        "lr": 0.02,
-    }
-    epochs = paths.results() / "runs" / row["run"] / "metrics.jsonl"
-    assert len(epochs.read_text().splitlines()) == 2
-
-
 @pytest.mark.parametrize(
     ("method", "given", "key", "value"),
     [
@@ -132,6 +114,7 @@ def test_a_run_is_trained_by_a_new_recipe(root: Path, capsys: pytest.CaptureFixt
         ("dtsh", {"model": "small_cnn"}, "weight_decay", 5e-4),  # of the recipe, over the authors' for s2
         ("dpsh", {"model": "small_cnn"}, "eta", 0.003),  # of the method on the recipe, over the authors' for s2
         ("dpsh", {"model": "small_cnn"}, "lr", 0.1),  # of the method on the recipe, over the recipe's
+        ("cibhash", {"model": "vggf", "bits": 16}, "epochs", 80),  # of the authors, for so many bits
         ("dpsh", {"lr": 0.7, "eta": 0.5}, "lr", 0.7),  # given, over all
         ("dpsh", {"lr": 0.7, "eta": 0.5}, "eta", 0.5),
     ],
@@ -175,12 +158,6 @@ def test_the_row_of_a_run_on_features_has_no_setting_of_its_recipe(root: Path) -
     assert str(Run.resolve("digits", "s1", "mihash", found.name.identity).name) == str(found.name)
 
 
-def test_a_recipe_of_unknown_features_is_refused(root: Path) -> None:
-    recipe(root, "heads", 'model = "linear", features = "resnet8"')
-    with pytest.raises(HashbenchError, match=r"heads\.toml: unknown features 'resnet8': did you mean resnet9 "):
-        resolved()
-
-
 def test_a_recipe_needs_settings_of_known_methods_and_a_reason_for_them(root: Path) -> None:
     wrong = {
         '[methods.dphs]\nwhy = "x"\nlr = 1.0': "unknown method 'dphs': did you mean dpsh",
@@ -216,19 +193,15 @@ def test_a_wrong_recipe_is_one_line_that_names_its_file(root: Path) -> None:
     wrong = [
         ("epochs =", "epocs =", "unknown key 'epocs': did you mean epochs"),
         ("epochs =", "eta =", "unknown key 'eta': "),  # of some methods only
-        ("epochs =", "bits =", "unknown key 'bits': "),
         ("epochs =", "model =", "unknown key 'model': "),  # a condition, and no value
         ("value = 60,", "value = 60.5,", "epochs: Input should be a valid integer"),
         ("value = 60,", "value = 0,", "epochs: Input should be greater than or equal to 1, got 0"),
-        ("value = 60,", "value = [60],", "parameters.epochs.value"),
         (epochs, "momentum = { value = 1.0, source = 'ours' }", "momentum: Input should be less than 1, got 1.0"),
         (', source = "ours"', "", "key 'parameters.epochs.source' is missing"),
-        ('"ours"', '"them"', "parameters.epochs.source: Input should be"),
         ("why =", "defualt_for = 'x'\nwhy =", "unknown key 'defualt_for': did you mean default_for"),
-        ("why =", "# why =", "key 'why' is missing"),
-        ("when =", "# when =", "key 'when' is missing"),
         ('dataset = "digits"', 'datset = "digits"', "unknown key 'when.datset'"),
         (', model = "linear"', "", "key 'when.model' is missing"),
+        ('model = "linear"', 'model = "linear", features = "resnet8"', "unknown features 'resnet8'"),
         ('model = "linear"', 'model = "linaer"', "unknown model 'linaer': did you mean linear"),
         ("[parameters]", "[parameters", "not a readable TOML file"),
     ]
@@ -265,19 +238,6 @@ def test_metric_networks_keep_their_authors_schedule(model: str, root: Path) -> 
         settings = Run.resolve("cifar100", "sparse_hash", method, {"model": model}).settings.model_dump()
         assert settings["optimiser"] == "adam"
         assert settings["batch_size"] == 128
-
-
-def test_a_file_that_changed_is_read_again(root: Path) -> None:
-    assert resolved()["batch_size"] == 100
-    change(root, "recipes/mlp_digits.toml", "value = 100,", "value = 101,")
-    assert resolved()["batch_size"] == 101
-    change(root, "methods/talr_ap.toml", 'title = "TALR-AP"', 'title = "Other"')
-    assert method_file("talr_ap").title == "Other"
-
-
-def test_no_value_is_stated_that_is_not_used() -> None:
-    assert {path.parent.name for path in TOML} >= {"methods", "recipes", "tables"}
-    assert not [path.name for path in TOML if "unused" in path.read_text()]
 
 
 def test_recipes_are_of_what_exists() -> None:

@@ -64,25 +64,6 @@ def test_the_time_of_a_table_is_over_with_a_line(capsys: pytest.CaptureFixture[s
     assert call(capsys, *table, 1e-9, "--only", "bits=24")[0] == 0
 
 
-def test_a_run_that_fails_is_told_by_the_exit_code_of_a_slice(capsys: pytest.CaptureFixture[str]) -> None:
-    table = ("run", "digits", "--only", "method=lsh", "--only", "seed=0", "--only", "bits=12", "--only", "bits=24")
-    folder = Store.default().run_folder(str(Run.resolve("digits", "s1", "lsh", {"bits": 12}).name))
-    folder.parent.mkdir(parents=True)
-    folder.write_text("")  # no folder can be made
-    code, _, err = call(capsys, *table, "--minutes", 1e-9)
-    assert code == 1
-    assert err.splitlines()[-1] == "error: 1 of 2 runs failed; the time is over: 1 of 2 runs are not done"
-
-
-def test_a_gpu_that_is_not_here_is_one_line_before_anything_begins(capsys: pytest.CaptureFixture[str]) -> None:
-    commands = (("run", "digits"), ("tune", "mihash", "digits"), ("bench", "digits", "--methods", "itq"))
-    for command in commands:
-        code, out, err = call(capsys, *command, "--device", "cuda:99")
-        assert (code, out, err.count("\n")) == (2, "", 1), err
-        assert err.startswith("error: device 'cuda:99' is not here: ")
-    assert not Store.default().folder.exists()
-
-
 def test_a_slice_does_not_wait_for_another_process_when_its_time_is_over(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

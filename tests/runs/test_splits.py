@@ -1,18 +1,14 @@
 """Runs on another split than the protocol's own: names, data, and all that takes a run back from its row."""
 
-import json
-import shlex
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from support import stored_rows
-from support.command_line import call
 
 from hashbench.datasets.card import load_card
-from hashbench.datasets.protocol import split_seeds, with_seed
-from hashbench.datasets.split import draw, split
+from hashbench.datasets.protocol import split_seeds
+from hashbench.datasets.split import draw
 from hashbench.foundation.errors import CheckFailed, HashbenchError
 from hashbench.runs.data import open_data
 from hashbench.runs.guard import row_of
@@ -20,10 +16,8 @@ from hashbench.runs.row import Row
 from hashbench.runs.run import Run
 from hashbench.runs.store import Store
 
-LSH = ["train", "lsh", "digits", "--bits", "8"]
 OWN = "digits-s1-lsh-8b-s0-"
 OTHER = "digits-s1-lsh-8b-split7-s0-"
-SAID = "split drawn with seed 7, not the protocol's own"
 SMALL = {"epochs": 1, "steps_per_epoch": 3, "batch_size": 10, "classes_per_batch": 5, "augment": "none"}
 SPARSE = {"d": 8, "k": 2, "model": "mlp", **{f"base.{key}": value for key, value in SMALL.items()}}
 SPARSE |= {"base.augment_per": "item"}
@@ -69,12 +63,6 @@ def test_a_row_of_another_rule_than_that_of_the_card_is_refused(row: Row) -> Non
         open_data(replace(spec, name=replace(spec.name, data=other)))
 
 
-def test_a_row_whose_two_seeds_disagree_is_damaged(row: Row, tmp_path: Path) -> None:
-    stored_rows.edit(tmp_path / "results", lambda row: row.update(split_seed=8), sign=False)
-    with pytest.raises(HashbenchError, match=r"split_seed is 8, which is not the seed in config\.data\.split"):
-        Store(tmp_path / "results").named(row.run)
-
-
 def test_the_base_is_on_the_same_split_and_comes_back_from_the_row(tmp_path: Path) -> None:
     store, spec = Store(tmp_path), Run.resolve("digits", "s1", "sparse_th", SPARSE, split_seed=3)
     assert spec.base is not None
@@ -86,21 +74,6 @@ def test_the_base_is_on_the_same_split_and_comes_back_from_the_row(tmp_path: Pat
     assert (str(again.name), again.base and str(again.base.name)) == (found.run, base.run)
 
 
-def test_held_out_queries_leave_out_the_queries_of_the_split_with_the_same_seed() -> None:
-    card = load_card("usps")
-    labels = np.zeros(9298, np.int64)
-    for seed in (5, 6):
-        own, held_out = (
-            split(labels, with_seed(card.protocol(name), seed, name), "usps", name)
-            for name in ("structhash", "structhash_validation")
-        )
-        held = np.concatenate([held_out.query_ids, held_out.database_ids])
-        assert np.array_equal(np.sort(np.concatenate([held, own.query_ids])), np.arange(9298))
-        assert np.array_equal(held_out.train_ids, own.train_ids)
-        spec = Run.resolve("usps", "structhash_validation", "lsh", {"bits": 8}, split_seed=seed)
-        assert spec.name.data["split"]["seed"] == seed
-
-
 def test_a_published_split_has_no_other() -> None:
     with pytest.raises(HashbenchError) as caught:
         Run.resolve("cifar10", "s2_official", "lsh", {"bits": 8}, split_seed=7)
@@ -109,29 +82,3 @@ def test_a_published_split_has_no_other() -> None:
     fixed = load_card("cifar10").protocol("s2_official")
     assert split_seeds(fixed, 1, "") == [None]
     assert split_seeds(load_card("cifar100").protocol("sparse_hash"), 3, "") == [None, 41, 42]
-
-
-def test_the_command_line_takes_the_run_back_from_its_row(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    dry = json.loads(call(capsys, *LSH, "--split", "7", "--dry-run", "--json")[1])
-    assert (dry["seed"], dry["split_seed"]) == (0, 7)
-    lines = call(capsys, *LSH, "--split", "7", "--dry-run")[1].splitlines()
-    assert SAID in [" ".join(line.split()) for line in lines]
-    name = json.loads(call(capsys, *LSH, "--split", "7", "--json")[1])["run"]
-    assert name == dry["run"]
-    assert call(capsys, *LSH, "--split", "7", "--again")[1].split("\n\n")[1].split() == ["histogram", "equal"]
-
-    shown = call(capsys, "show", name)[1].splitlines()
-    assert SAID in [" ".join(line.split()) for line in shown]
-    (command,) = (line.removeprefix("$ ") for line in shown if line.startswith("$ hashbench train"))
-    assert command == "hashbench train lsh digits --protocol s1 --split 7 --bits 8 --again"
-    repeated = call(capsys, *shlex.split(command)[1:], "--dry-run", "--json")[1]
-    assert (json.loads(repeated)["run"], json.loads(repeated)["stored"]) == (name, True)
-
-    listed = json.loads(call(capsys, "list", "runs", "--json")[1])["runs"]
-    assert [(run["name"], run["split_seed"]) for run in listed] == [(name, 7)]
-    folder = tmp_path / "results" / "runs" / name
-    assert call(capsys, "encode", name, "--out", tmp_path / "codes.npz")[0] == 0
-    with np.load(tmp_path / "codes.npz") as encoded, np.load(folder / "codes.npz") as saved:
-        assert np.array_equal(encoded["query_codes"], saved["query_codes"])
-        assert np.array_equal(encoded["query_labels"], saved["query_labels"])
-    assert call(capsys, "search", name, "--out", tmp_path / "near.npz", "--queries", "2")[0] == 0

@@ -53,23 +53,6 @@ def test_processes_that_write_at_once_lose_no_row(tmp_path: Path) -> None:
     assert not list((tmp_path / "rows").glob("*.part"))
 
 
-def test_a_write_that_fails_leaves_the_file_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    store = Store(tmp_path)
-    store.write(row(0, ap=0.5))
-    before = stored_rows.texts(tmp_path)
-
-    def full(*_: object) -> None:
-        raise HashbenchError("no space left")
-
-    monkeypatch.setattr("hashbench.runs.store.write_text", full)
-    with pytest.raises(HashbenchError, match="no space left"):
-        store.write(row(1, ap=0.5))
-    monkeypatch.undo()
-    assert stored_rows.texts(tmp_path) == before
-    store.write(row(1, ap=0.5))
-    assert len(stored_rows.names(tmp_path)) == 2
-
-
 def test_of_several_files_none_is_changed_where_one_cannot_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = Store(tmp_path)
     store.write(row(0, ap=0.5))

@@ -1,6 +1,5 @@
 """Runs from Python: the same runs, rows and codes as those of the command line."""
 
-import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -10,9 +9,8 @@ import pytest
 from support.command_line import call
 
 import hashbench
-from hashbench.datasets.card import Card, card_files, load_card
+from hashbench.datasets.card import load_card
 from hashbench.datasets.store import open_dataset
-from hashbench.foundation.config import parse
 from hashbench.foundation.errors import HashbenchError
 from hashbench.runs.run import Run
 from hashbench.runs.store import Store
@@ -107,9 +105,3 @@ def test_a_run_folder_encodes_elsewhere_without_the_card(
         hashbench.load(moved)
     with pytest.raises(HashbenchError, match=r"nowhere: no such folder of a run"):
         hashbench.load(tmp_path / "nowhere")
-
-
-@pytest.mark.parametrize("name", sorted(card_files()))
-def test_the_card_of_a_run_folder_is_the_card(name: str) -> None:
-    card = load_card(name)
-    assert parse(Card, json.loads(json.dumps(card.model_dump(mode="json", exclude_unset=True))), name) == card

@@ -1,21 +1,23 @@
 """How long missing runs take: the median of the past runs that are most like them."""
 
+from pathlib import Path
+
 from support.fake_rows import fake_row, sample_spec
 from support.together import together
 
 from hashbench.runs.past import Past
-from hashbench.runs.row import Row, Seconds
+from hashbench.runs.row import Row, Seconds, to_line
 from hashbench.runs.run import Run
+from hashbench.runs.store import Line
 
 
 def past(seconds: float, dataset: str, status: str = "ok", budget: str = "full", **settings: int | str) -> Row:
     """The row of a run of DPSH that took so many seconds."""
     row = fake_row(sample_spec().cells[0], 0, status)
     took = Seconds(train=seconds / 2, encode=seconds / 4, score=seconds / 4)
-    config = {"settings": settings, "budget": budget}
     dataset, _, protocol = dataset.partition("/")
-    names = {"method": "dpsh", "dataset": dataset, "protocol": protocol or "s1"}
-    return row.model_copy(update={**names, "seconds": took, "config": config})
+    names = {"method": "dpsh", "dataset": dataset, "protocol": protocol or "s1", "budget": budget}
+    return row.model_copy(update={**names, "seconds": took, "config": {**names, "settings": settings}})
 
 
 WANTED = Run.resolve("digits", "s1", "dpsh", {"bits": 12, "model": "mlp"})
@@ -43,3 +45,5 @@ FAILED = [past(1, "digits", "failed", model="mlp", bits=12)]
 )
 def test_the_closest_runs_tell(rows: list[Row], seconds: float | None) -> None:
     assert Past.of(rows).of_run(WANTED) == seconds
+    lines = [Line(Path("rows"), 1, row.run, to_line(row)) for row in rows]
+    assert Past.of_lines(lines) == Past.of(rows)

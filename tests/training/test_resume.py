@@ -26,7 +26,7 @@ from hashbench.runs.execute import FITTED
 from hashbench.runs.guard import row_of
 from hashbench.runs.run import Options, Run
 from hashbench.runs.store import Store
-from hashbench.training import checkpoint, log, loop
+from hashbench.training import checkpoint, checkpoint_files, log, loop
 from hashbench.training.batch import Batch
 from hashbench.training.settings import DeepSettings
 
@@ -252,7 +252,7 @@ def test_a_checkpoint_goes_once_the_hasher_is_whole(tmp_path: Path, monkeypatch:
     store, options = Store(tmp_path), Options(device="cpu", checkpoint_every_s=0)
     folder = store.run_folder(str(chosen.name))
     with monkeypatch.context() as patch, pytest.raises(KilledError):
-        patch.setattr(checkpoint, "remove", killed)
+        patch.setattr(checkpoint_files, "remove", killed)
         row_of(chosen, store, options)
     assert (folder / FITTED).exists() and (folder / checkpoint.FILE).exists()
     with monkeypatch.context() as patch:

@@ -20,14 +20,6 @@ def test_the_best_after_k_trials_is_that_of_all_orders(scores: list[float]) -> N
     assert deviations == pytest.approx(best.std(axis=0), abs=1e-7)
 
 
-def test_the_best_after_very_many_trials_is_finite() -> None:
-    scores = np.linspace(0, 1, 2000)
-    means, deviations = best_after(scores)
-    assert np.isfinite(means).all() and np.isfinite(deviations).all()
-    assert means[0] == pytest.approx(0.5) and means[-1] == pytest.approx(1.0)
-    assert (np.diff(means) > -1e-12).all()
-
-
 def test_the_median_over_studies_chooses_and_a_failed_trial_counts_as_0() -> None:
     found = choices(
         search_of(
@@ -44,11 +36,6 @@ def test_the_median_over_studies_chooses_and_a_failed_trial_counts_as_0() -> Non
     assert (found[0].lowest, found[0].highest) == (0.0, 0.65)
     assert found[1].said("x") == "tune/x.jsonl: trial 2 of 2, held-out AP 0.300"
     assert [each.failure for each in found] == [None, None]
-
-
-def test_of_equal_trials_the_first_one_is_chosen() -> None:
-    (found,) = choices(search_of({"itq": [[0.1], [0.4], [0.4], [0.4]]}))
-    assert found.trial == 2
 
 
 def test_the_choice_is_by_the_mean_over_data_sets_of_the_medians() -> None:

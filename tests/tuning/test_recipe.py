@@ -4,11 +4,9 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from support.command_line import call
 from support.searches import changed_root
 from support.together import together
 
-from hashbench.foundation import paths
 from hashbench.foundation.config import Setting
 from hashbench.foundation.errors import HashbenchError
 from hashbench.runs.run import Run
@@ -91,12 +89,6 @@ def test_missing_sections_are_added() -> None:
     assert found == f"{HEAD}\n[methods.dpsh]\ntuned = {said}\neta = 0.1\n{added}"
 
 
-def test_a_choice_that_failed_changes_nothing() -> None:
-    assert (
-        with_choices("new", HEAD + SECTIONS, [choice("mihash", 0.0, "it diverged", lr=2.5)], "heads") == HEAD + SECTIONS
-    )
-
-
 @together(
     "section",
     [
@@ -138,19 +130,3 @@ def test_a_recipe_of_another_network_is_one_line() -> None:
     for run in (usual, kernel):
         with pytest.raises(HashbenchError, match=f"recipe mlp_digits is for mlp networks .* {run.name.method} has "):
             require_use("mlp_digits", run)
-
-
-def test_show_and_list_settings_name_the_search(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = changed_root(tmp_path, monkeypatch) / "experiments" / "recipes" / "mlp_digits.toml"
-    path.write_text(with_choices("mlp_digits", path.read_text(), [choice("dpsh", eta=0.0125)], "heads"))
-    paths.read_again()
-    said = "tune/heads.jsonl: trial 17 of 24, held-out AP 0.571"
-    run = Run.resolve("digits", "s1", "dpsh", {"bits": 16})
-    source = run.sources["eta"]
-    assert source.value == 0.0125 and said in source.note
-    status, out, _ = call(capsys, "list", "settings", "digits")
-    assert status == 0 and said in out
-    status, out, _ = call(capsys, "show", "dpsh")
-    assert status == 0 and said in " ".join(out.split())

@@ -86,13 +86,6 @@ def test_a_damaged_file_is_one_line(change: Callable[[list[str]], list[str]], li
     assert "\n" not in str(caught.value) and "restore the file" in str(caught.value)
 
 
-def test_a_file_of_other_bytes_is_one_line() -> None:
-    SMALL.save()
-    path_of("small").write_bytes(b"\xff\xfe{}")
-    with pytest.raises(HashbenchError, match="not a readable search"):
-        Search.load("small")
-
-
 def test_trials_are_named_and_numbered_by_what_they_are() -> None:
     asked = question(["itq"])
     two, three = ([trial for trial, _ in asked.trials("itq", n, 2, {})] for n in (2, 3))

@@ -1,7 +1,6 @@
 """``hashbench bench``: from a data set to its table in one command, in a folder of one's own."""
 
 import json
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -9,14 +8,12 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image
-from support.command_line import call
+from support.command_line import CommandLine
 from torchvision import models
 
-from hashbench.foundation import paths
 from hashbench.foundation.files import file_sha256
 from hashbench.tables import spec
 
-Call = Callable[..., tuple[int, str, str]]
 SQUEEZED = "squeezenet1_1"
 RNG = np.random.default_rng(3)
 
@@ -35,8 +32,8 @@ def hashbench(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: p
     return found
 
 
-def test_one_command_ends_with_a_table_that_other_commands_take(hashbench: Call) -> None:
-    code, out, err = hashbench("bench", "mine", "--methods", "lsh, itq,ksh", "--seeds", 2)
+def test_one_command_ends_with_a_table_that_other_commands_take(hashbench: CommandLine) -> None:
+    code, out, err = hashbench("bench mine --methods 'lsh, itq,ksh' --seeds 2")
     assert code == 0, err
     assert "## 3 methods on mine" in out
     assert out.count("±") + out.count("0.") >= 3
@@ -45,16 +42,16 @@ def test_one_command_ends_with_a_table_that_other_commands_take(hashbench: Call)
     cells = spec.load("bench-mine").cells
     assert [(cell.row, cell.column) for cell in cells] == [(row, "6 bits") for row in ("LSH", "ITQ", "KSH")]
     assert [cell.settings.get("hash_functions") for cell in cells] == [None, None, "linear"]
-    assert hashbench("table", "bench_mine")[1] == out[: out.index("results/tables/")]
-    assert "3 runs done, 0 failed, 0 missing" in hashbench("status", "bench_mine")[1]
-    again = hashbench("bench", "mine", "--methods", "lsh,itq,ksh", "--seeds", 2)
+    assert hashbench("table bench_mine").out == out[: out.index("results/tables/")]
+    assert "3 runs done, 0 failed, 0 missing" in hashbench("status bench_mine").out
+    again = hashbench("bench mine --methods lsh,itq,ksh --seeds 2")
     assert (again[1], "6 done, 0 to do" in again[2], "gets other cells" in again[2]) == (out, True, False)
-    code, _, err = hashbench("bench", "mine", "--methods", "itq", "--bits", "4,2", "--seeds", 1)
+    code, _, err = hashbench("bench mine --methods itq --bits 4,2 --seeds 1")
     assert (code, [cell.column for cell in spec.load("bench_mine").cells]) == (0, ["4 bits", "2 bits"]), err
     assert "note: the table bench_mine gets other cells: another --name keeps those that it had\n" in err
 
 
-def test_the_settings_are_searched_first_and_kept_in_a_recipe(hashbench: Call) -> None:
+def test_the_settings_are_searched_first_and_kept_in_a_recipe(hashbench: CommandLine) -> None:
     command = ["bench", "mine", "--methods", "itq,ksh", "--bits", "4", "--seeds", 1, "--tune", 2, "--name", "ours"]
     code, out, err = hashbench(*command)
     assert code == 0, err
@@ -63,9 +60,7 @@ def test_the_settings_are_searched_first_and_kept_in_a_recipe(hashbench: Call) -
     recipe = Path("experiments/recipes/ours.toml").read_text()
     assert 'when = { dataset = "mine", protocol = "own", model = "linear" }' in recipe
     assert recipe.count('tuned = "tune/ours_search.jsonl: trial ') == 2
-    lines = hashbench("train", "ksh", "mine", "--bits", 4, "--set", "hash_functions=linear", "--dry-run")[
-        1
-    ].splitlines()
+    lines = hashbench("train ksh mine --bits 4 --set hash_functions=linear --dry-run").lines
     assert next(line for line in lines if line.startswith("stored")).split(",")[0].split() == ["stored", "yes"]
     rows = Path("results/rows/mine-own.jsonl").read_text()
     code, again, _ = hashbench(*command)
@@ -75,72 +70,25 @@ def test_the_settings_are_searched_first_and_kept_in_a_recipe(hashbench: Call) -
     assert Path("experiments/recipes/ours.toml").read_text() == recipe
 
 
-def test_a_table_says_by_which_other_metric_its_settings_were_searched(hashbench: Call) -> None:
+def test_a_table_says_by_which_other_metric_its_settings_were_searched(hashbench: CommandLine) -> None:
     command = ["bench", "mine", "--methods", "itq", "--bits", 4, "--seeds", 1]
-    assert hashbench(*command, "--metric", "ndcg@5", "--tune", 1)[0] == 0
+    assert hashbench(*command, "--metric ndcg@5 --tune 1").code == 0
     code, out, _ = hashbench(*command)
     assert code == 0 and "Settings: tuned by ndcg@5 (1 trials of each method, search bench_mine_search)." in out
 
 
-def test_a_second_search_of_the_same_runs_is_refused_before_it_begins(hashbench: Call) -> None:
+def test_a_second_search_of_the_same_runs_is_refused_before_it_begins(hashbench: CommandLine) -> None:
     command = ["bench", "mine", "--methods", "itq", "--bits", "4", "--seeds", 1, "--tune", 1, "--name"]
-    assert hashbench(*command, "ours")[0] == 0
+    assert hashbench(*command, "ours").code == 0
     before = sorted(Path().rglob("*"))
     code, out, err = hashbench(*command, "others")
     assert (code, out) == (2, "")
     assert err.endswith("recipes/ours.toml: it has the settings of these runs already: --name ours, or remove it\n")
     assert sorted(Path().rglob("*")) == before
-    assert hashbench("table", "ours")[0] == 0
+    assert hashbench("table ours").code == 0
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--methods", "itq,nope"], "--methods: nope is no method: hashbench list methods"),
-        (["--methods", "itq,,ksh"], "--methods: an empty name is no method"),
-        (["--methods", "digits"], "--methods: digits is no method"),
-        (["--methods", "itq,ITQ"], "--methods itq,ITQ: methods are expected each once"),
-        (["--methods", "itq", "--name", "../x"], "--name ../x: letters, digits, _, - and dots are expected"),
-        (["--methods", "itq", "--name", "/tmp/x"], "--name /tmp/x: letters"),
-        (["--methods", "itq", "--name", "."], "--name .: letters"),
-        (["--methods", "itq", "--bits", "16,x"], "--bits 16,x: whole numbers from 1, each once, are expected"),
-        (["--methods", "itq", "--bits", "8,8"], "--bits 8,8: whole numbers from 1, each once, are expected"),
-        (["--methods", "itq", "--bits", "0"], "--bits 0: whole numbers from 1"),
-        (["--methods", "itq", "--name", "kept", "--tune", "1"], "kept.toml: it is there already: give another --name"),
-        (["--methods", "itq", "--name", "talr-table1"], "talr_table1.toml: it is there already: give another --name"),
-        (["--methods", "sparse_hash"], "sparse_hash makes no binary codes"),
-        (["--methods", "pq"], "pq on mine: bits: Input should be"),
-        (["--methods", "lsh,itq", "--bits", "4,8"], "itq: 8 bits from 6 features: at most 6 bits: other --bits, or"),
-        (["--methods", "cbe", "--bits", "8"], "cbe: 8 bits from 6 features: at most 6 bits"),
-        (["--methods", "splh", "--bits", "8"], "splh: 8 bits from 6 features: at most 6 bits"),
-        (["--methods", "pq", "--bits", "8"], "pq: 54 training examples: a sub-space has 256 centroids"),
-        (["--methods", "opq", "--bits", "32"], "opq: 6 features in 4 sub-spaces of 8 bits: 4 must divide 6"),
-        (["--methods", "itq", "--metric", "ndgc"], "unknown metric 'ndgc': did you mean ndcg?"),
-        (["--methods", "itq", "--metric", "suf"], "metric 'suf' is computed from a bucket search"),
-        (["--methods", "pq", "--bits", "8", "--metric", "recall@r2"], "needs Hamming radii, which the asymmetric"),
-    ],
-)
-def test_what_cannot_be_compared_is_one_line_and_writes_nothing(
-    options: list[str], message: str, hashbench: Call
-) -> None:
-    if "kept" in options:
-        Path("experiments/recipes").mkdir(parents=True)
-        Path("experiments/recipes/kept.toml").write_text("# mine")
-    before = sorted(Path().rglob("*"))
-    code, out, err = hashbench("bench", "mine", *options)
-    assert (code, out, err.count("\n")) == (2, "", 1), err
-    assert message in err
-    assert sorted(Path().rglob("*")) == before
-
-
-def test_the_current_folder_is_a_root_where_it_declares_tables(hashbench: Call) -> None:
-    assert paths.roots() == [paths.shipped()]
-    Path("experiments/tables").mkdir(parents=True)
-    assert paths.roots() == [Path.cwd(), paths.shipped()]
-    assert hashbench("list", "tables")[0] == 0
-
-
-def test_a_folder_of_images_and_weights_of_ones_own_end_in_a_table(hashbench: Call) -> None:
+def test_a_folder_of_images_and_weights_of_ones_own_end_in_a_table(hashbench: CommandLine) -> None:
     for part, n in (("train", 6), ("test", 2)):
         for shade, name in enumerate(("dark", "grey", "bright")):
             folder = Path("shades") / part / name
@@ -148,45 +96,28 @@ def test_a_folder_of_images_and_weights_of_ones_own_end_in_a_table(hashbench: Ca
             for i in range(n):
                 values = RNG.integers(0, 60, (16, 16, 3)) + 90 * shade
                 Image.fromarray(values.astype(np.uint8)).save(folder / f"{i}.png")
-    assert hashbench("dataset", "add", "shades", "shades/train", "shades/test")[0] == 0
+    assert hashbench("dataset add shades shades/train shades/test").code == 0
     torch.manual_seed(0)
     tensors = models.get_model(SQUEEZED, weights=None).state_dict()
     torch.save({"epoch": 3, "state_dict": {f"module.{name}": each for name, each in tensors.items()}}, "mine.pth")
     command = ["bench", "shades", "--methods", "itq", "--bits", 8, "--seeds", 1, "--features"]
-    assert hashbench("features", "shades", "--model", SQUEEZED, "--weights", "mine.pth")[0] == 0
+    assert hashbench(f"features shades --model {SQUEEZED} --weights mine.pth").code == 0
     stem = f"{SQUEEZED}_{file_sha256(Path('mine.pth'))[:12]}"
     Path("mine.pth").unlink()
     code, _, err = hashbench(*command, stem)  # the stored features, by their name
     assert code == 0, err
     assert {cell.settings["features"] for cell in spec.load("bench_shades").cells} == {stem}
-    assert hashbench(*command, f"{SQUEEZED}_random", "--name", "random")[0] == 0
+    assert hashbench(*command, f"{SQUEEZED}_random --name random").code == 0
     assert {cell.settings["features"] for cell in spec.load("random").cells} == {f"{SQUEEZED}_random"}
 
 
-def test_a_file_of_weights_is_extracted_first(hashbench: Call) -> None:
-    Path("mine.pth").write_bytes(b"")
-    advice = "--features mine.pth is a file: hashbench features mine --model MODEL --weights mine.pth extracts them"
-    assert advice in hashbench("bench", "mine", "--methods", "itq", "--features", "mine.pth")[2]
-
-
-def test_a_table_may_name_the_features_of_any_network_of_torchvision(hashbench: Call) -> None:
-    assert hashbench("bench", "mine", "--methods", "itq", "--bits", "4", "--seeds", 1)[0] == 0
+def test_a_table_may_name_the_features_of_any_network_of_torchvision(hashbench: CommandLine) -> None:
+    assert hashbench("bench mine --methods itq --bits 4 --seeds 1").code == 0
     text = Path("experiments/tables/bench_mine.toml").read_text()
     for name, is_known in {"resnet18_0123456789ab": True, "resnet18_random": True, "resnet17": False}.items():
         Path("experiments/tables/ours.toml").write_text(text.replace("bits = 4", f'bits = 4, features = "{name}"'))
-        code, out, err = hashbench("table", "ours")
+        code, out, err = hashbench("table ours")
         assert (code, "ITQ" in out) == ((0, True) if is_known else (2, False)), err
-
-
-def test_a_recipe_may_be_for_the_features_of_any_network_of_torchvision(hashbench: Call) -> None:
-    recipe = Path("experiments/recipes/ours.toml")
-    recipe.parent.mkdir(parents=True)
-    for name, is_known in {"resnet18": True, "resnet18_random": True, "resnet17": False}.items():
-        when = f'dataset = "mine", model = "linear", features = "{name}"'
-        values = '[parameters]\nepochs = { value = 3, source = "ours" }\n'
-        recipe.write_text(f'title = "ours"\nwhy = "a test"\nwhen = {{ {when} }}\n{values}')
-        code, _, err = hashbench("train", "mihash", "mine", "--bits", 4, "--set", f"features={name}", "--dry-run")
-        assert (code, "unknown features 'resnet17'" in err) == ((0, False) if is_known else (2, True)), err
 
 
 def contents() -> dict[Path, bytes]:
@@ -205,9 +136,9 @@ def contents() -> dict[Path, bytes]:
         (["--bits", "3"], "tune/ours_search.jsonl: its settings is"),
     ],
 )
-def test_a_refused_command_changes_no_file(options: list[str], message: str, hashbench: Call) -> None:
+def test_a_refused_command_changes_no_file(options: list[str], message: str, hashbench: CommandLine) -> None:
     command = ["bench", "mine", "--methods", "itq", "--seeds", 1, "--tune", 1, "--name", "ours"]
-    assert hashbench(*command)[0] == 0
+    assert hashbench(*command).code == 0
     before = contents()
     code, out, err = hashbench(*command, *options)
     assert (code, out, err.count("\n")) == (2, "", 1), err
@@ -215,16 +146,14 @@ def test_a_refused_command_changes_no_file(options: list[str], message: str, has
     assert contents() == before
 
 
-def test_the_table_is_there_when_a_cell_fails(hashbench: Call) -> None:
+def test_the_table_is_there_when_a_cell_fails(hashbench: CommandLine) -> None:
     labels = np.repeat(np.arange(3), 20)
     items = RNG.standard_normal((60, 6)) + labels[:, None]
     items[:, 5] = items[:, 4]  # of 6 numbers 5 are free, which only the data tell
     np.savez("flat.npz", items=items, labels=labels)
-    assert hashbench("dataset", "add", "flat", "flat.npz")[0] == 0
+    assert hashbench("dataset add flat flat.npz").code == 0
     for options in ([], ["--tune", 1]):
-        code, out, err = hashbench(
-            "bench", "flat", "--methods", "pca_sign,lsh", "--bits", "4,6", "--seeds", 2, *options
-        )
+        code, out, err = hashbench("bench flat --methods pca_sign,lsh --bits 4,6 --seeds 2", *options)
         assert code == 1
         assert "its footnotes name them" in err.splitlines()[-1]
         cells = {
@@ -233,16 +162,16 @@ def test_the_table_is_there_when_a_cell_fails(hashbench: Call) -> None:
         assert cells["LSH"][1].strip().startswith("0.") and cells["PCA-sign"][0].strip().startswith(("0.", "**0."))
         assert cells["PCA-sign"][1].strip() == ""
         assert "- Failed: PCA-sign at 6 bits, 2 of 2 runs: 6 bits from 5 principal components along which" in out
-        assert "- Failed: PCA-sign at 6 bits" in hashbench("table", "bench_flat")[1]
+        assert "- Failed: PCA-sign at 6 bits" in hashbench("table bench_flat").out
     assert "- Failed: the search of settings: every trial failed of pca_sign: 6 bits from 5 principal" in out
     assert "note: settings are searched at 6 bits alone, and the same are taken at 4\n" in err
     assert "at 6 bits, not at each length, by validation queries" in out
 
 
-def test_any_metric_is_tuned_and_shown_of_codes_and_of_centroids(hashbench: Call) -> None:
+def test_any_metric_is_tuned_and_shown_of_codes_and_of_centroids(hashbench: CommandLine) -> None:
     labels = np.repeat(np.arange(3), 130)
     np.savez("many.npz", items=RNG.standard_normal((390, 8)) + labels[:, None], labels=labels)
-    assert hashbench("dataset", "add", "many", "many.npz")[0] == 0
+    assert hashbench("dataset add many many.npz").code == 0
     command = ["bench", "many", "--methods", "lsh,pq,opq", "--bits", 8, "--seeds", 1, "--metric"]
     for metric, options in (("recall@10", ["--tune", 1, "--name", "tuned"]), ("mrr", []), ("ndcg", [])):
         code, out, err = hashbench(*command, metric, *options)

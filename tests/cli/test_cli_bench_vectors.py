@@ -2,19 +2,17 @@
 
 import csv
 import tomllib
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
-from support.command_line import call
+from support.command_line import CommandLine
 
 from hashbench.datasets.custom.add import remove
 
-Call = Callable[..., tuple[int, str, str]]
 RNG = np.random.default_rng(3)
-FEW = ("--methods", "sign,itq,rabitq", "--bits", "8,16")
+FEW = "--methods sign,itq,rabitq --bits 8,16"
 
 
 @pytest.fixture
@@ -33,8 +31,8 @@ def points(table: str = "bench_mine") -> list[dict[str, str]]:
     return list(csv.DictReader(Path(f"results/bench/{table}.csv").read_text().splitlines()))
 
 
-def test_a_file_ends_in_a_table_a_picture_and_a_sentence_with_a_command_that_works(hashbench: Call) -> None:
-    code, out, err = hashbench("bench", "mine.npy", *FEW, "--target", "0.3")
+def test_a_file_ends_in_a_table_a_picture_and_a_sentence_with_a_command_that_works(hashbench: CommandLine) -> None:
+    code, out, err = hashbench(f"bench mine.npy {FEW} --target 0.3")
     assert code == 0, err
     table, sentence = out[: out.index("results/bench")], out.splitlines()[-1]
     assert max(map(len, table.splitlines())) <= 120
@@ -53,16 +51,16 @@ def test_a_file_ends_in_a_table_a_picture_and_a_sentence_with_a_command_that_wor
             assert float(line["recall@10_worst"]) <= recalls[0] <= float(line["recall@10_best"])
     smallest = next(line for line in points() if float(line["recall@10_after_4x"]) >= 0.3)
     assert f"hashbench encode {smallest['run']} mine.npy --out codes.npz" in sentence
-    assert hashbench("encode", smallest["run"], "mine.npy", "--out", "codes.npz")[0] == 0
+    assert hashbench(f"encode {smallest['run']} mine.npy --out codes.npz").code == 0
     before = sorted(path for path in Path().rglob("*") if path.is_file())
-    code, again, err = hashbench("bench", "mine.npy", *FEW, "--target", "0.3")
+    code, again, err = hashbench(f"bench mine.npy {FEW} --target 0.3")
     assert (code, again, "6 done, 0 to do" in err) == (0, out, True), err
     assert sorted(path for path in Path().rglob("*") if path.is_file()) == before
-    assert hashbench("table", "bench_mine")[0] == 0
+    assert hashbench("table bench_mine").code == 0
 
 
-def test_the_recalls_of_sign_are_those_of_a_search_and_a_rescoring_by_hand(hashbench: Call) -> None:
-    assert hashbench("bench", "mine.npy", "--methods", "sign", "--bits", "16", "--rescore", "3", "--k", "5")[0] == 0
+def test_the_recalls_of_sign_are_those_of_a_search_and_a_rescoring_by_hand(hashbench: CommandLine) -> None:
+    assert hashbench("bench mine.npy --methods sign --bits 16 --rescore 3 --k 5").code == 0
     card = tomllib.loads((Path(hashbench_data()) / "cards/mine.toml").read_text())
     assert card["protocols"]["own_k5"]["relevance"] == {"kind": "neighbours", "k": 5, "metric": "l2"}
     from hashbench.datasets.card import load_card
@@ -89,82 +87,35 @@ def hashbench_data() -> Path:
     return paths.data()
 
 
-@pytest.mark.parametrize(
-    ("file", "options", "message"),
-    [
-        ("mine.npy", ["--metric", "ap"], "--metric: not for vectors without labels"),
-        ("mine.npy", ["--seeds", "2", "--tune", "1"], "--seeds, --tune: not for vectors without labels"),
-        (
-            "mine.npy",
-            ["--bits", "17"],
-            "--bits 17: no method makes such codes: sign: 17 bits from 16 features: at most",
-        ),
-        ("mine.npy", ["--methods", "itq", "--bits", "32"], "itq: 32 bits from 16 features: at most 16 bits"),
-        ("mine.npy", ["--methods", "sdh"], "sdh learns from class labels"),
-        ("mine.npy", ["--methods", "nope"], "--methods: nope is no method"),
-        ("mine.npy", ["--k", "361"], "--k 361: the database of mine has 360 items"),
-        ("mine.npy", ["--rescore", "0,2"], "--rescore 0,2: whole numbers from 1, each once, are expected"),
-        ("mine.npy", ["--name", "../x"], "--name ../x: letters, digits"),
-        ("none.npy", [], "none.npy: no such file"),
-        ("broken.npy", [], "broken.npy: "),
-        ("labelled.npz", [], "labelled.npz: it has labels: hashbench dataset add labelled labelled.npz"),
-        (
-            "usps.npy",
-            [],
-            "usps is a data set already, of another file or made with options: hashbench dataset add NAME",
-        ),
-        (
-            "digits",
-            ["--methods", "itq", "--target", "0.9"],
-            "--target: for vectors without labels, and digits has labels",
-        ),
-        ("digits", [], "--methods is missing: those that are compared on digits"),
-    ],
-)
-def test_what_cannot_be_compared_is_one_line_and_writes_nothing(
-    file: str, options: list[str], message: str, hashbench: Call
-) -> None:
-    Path("broken.npy").write_bytes(Path("mine.npy").read_bytes()[:300])
-    np.savez("labelled.npz", items=np.load("mine.npy"), labels=np.arange(400) % 3)
-    Path("usps.npy").write_bytes(Path("mine.npy").read_bytes())
-    places = [Path(), hashbench_data()]
-    before = [sorted(place.rglob("*.*")) for place in places]
-    code, out, err = hashbench("bench", file, *options)
-    assert (code, out, err.count("\n")) == (2, "", 1), err
-    assert message in err
-    lock = hashbench_data() / "cards" / ".lock"
-    assert [[path for path in sorted(place.rglob("*.*")) if path != lock] for place in places] == before
-
-
-def test_a_file_that_has_changed_is_not_the_data_set_any_more(hashbench: Call) -> None:
-    assert hashbench("bench", "mine.npy", "--methods", "sign", "--bits", "16")[0] == 0
+def test_a_file_that_has_changed_is_not_the_data_set_any_more(hashbench: CommandLine) -> None:
+    assert hashbench("bench mine.npy --methods sign --bits 16").code == 0
     np.save("mine.npy", RNG.standard_normal((400, 16)))
-    code, _, err = hashbench("bench", "mine.npy", "--methods", "sign", "--bits", "16")
+    code, _, err = hashbench("bench mine.npy --methods sign --bits 16")
     assert (code, err.count("\n")) == (2, 1)
     assert "mine.npy: it has changed since it was added as mine: hashbench dataset add mine " in err
 
 
-def test_a_data_set_that_was_made_of_the_file_with_options_is_another_one(hashbench: Call) -> None:
-    assert hashbench("dataset", "add", "few", "mine.npy", "--queries", "390")[0] == 0
-    assert hashbench("bench", "mine.npy", "--methods", "sign", "--bits", "16")[0] == 0
+def test_a_data_set_that_was_made_of_the_file_with_options_is_another_one(hashbench: CommandLine) -> None:
+    assert hashbench("dataset add few mine.npy --queries 390").code == 0
+    assert hashbench("bench mine.npy --methods sign --bits 16").code == 0
     assert points()
-    assert hashbench("dataset", "add", "same", "mine.npy")[0] == 0
+    assert hashbench("dataset add same mine.npy").code == 0
     remove("mine")
-    code, out, _ = hashbench("bench", "mine.npy", "--methods", "sign", "--bits", "16")
+    code, out, _ = hashbench("bench mine.npy --methods sign --bits 16")
     assert code == 0 and "Codes for the vectors of same" in out
-    code, out, _ = hashbench("bench", "few", "--methods", "sign", "--bits", "16", "--target", "0")
+    code, out, _ = hashbench("bench few --methods sign --bits 16 --target 0")
     command = out.splitlines()[-1].partition("hashbench ")[2].split()
     assert (code, command[0], Path(command[2]).resolve()) == (0, "encode", Path("mine.npy").resolve())
-    assert hashbench(*command)[0] == 0
+    assert hashbench(*command).code == 0
     Path("mine.npy").unlink()
-    assert " ITEMS.npy --out" in hashbench("bench", "few", "--methods", "sign", "--bits", "16", "--target", "0")[1]
+    assert " ITEMS.npy --out" in hashbench("bench few --methods sign --bits 16 --target 0").out
 
 
-def test_repeated_vectors_tie_by_float_queries_too_and_candidates_may_be_the_whole_base(hashbench: Call) -> None:
+def test_repeated_vectors_tie_by_float_queries_too_and_candidates_may_be_the_whole_base(hashbench: CommandLine) -> None:
     vectors = np.load("mine.npy")
     np.save("mine.npy", np.concatenate([vectors, vectors]))
     options = ("--methods", "sign,pq", "--bits", "16", "--k", "1", "--rescore", "1,2,720")
-    code, out, err = hashbench("bench", "mine.npy", *options)
+    code, out, err = hashbench("bench mine.npy", *options)
     assert code == 0, err
     for line in points():
         worst, mean, best = (float(line[f"recall@1{end}"]) for end in ("_worst", "", "_best"))
@@ -175,5 +126,5 @@ def test_repeated_vectors_tie_by_float_queries_too_and_candidates_may_be_the_who
     assert "- 720x: these candidates are the whole base" in out
     assert "of the nearest after 2 x 1 candidates are rescored" in out.splitlines()[-1]
     assert "queries have another item as near as number 1" in Path("results/bench/bench_mine.md").read_text()
-    code, out, err = hashbench("bench", "mine.npy", "--methods", "pq", "--bits", "16", "--rescore", "1")
+    code, out, err = hashbench("bench mine.npy --methods pq --bits 16 --rescore 1")
     assert code == 0 and "no floats" not in out and " 1x" not in out.splitlines()[2]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.command_line import call
+from support.command_line import CommandLine
 from support.toy_root import REPOSITORY
 
 from hashbench.evaluation.paired import compare_paired, holm
@@ -40,22 +40,22 @@ def pair(tmp_path: Path) -> tuple[Path, Path]:
     return codes(tmp_path / "a.npz"), codes(tmp_path / "b.npz", 1, 16)
 
 
-def train(capsys: pytest.CaptureFixture[str], method: str, seed: int = 0) -> str:
-    code, out, err = call(capsys, "train", method, "digits", "--bits", 8, "--seed", seed, "--json")
+def train(hashbench: CommandLine, method: str, seed: int = 0) -> str:
+    code, out, err = hashbench(f"train {method} digits --bits 8 --seed {seed} --json")
     assert code == 0, err
     return str(json.loads(out)["run"])
 
 
 def test_two_files_are_compared_as_eval_scores_them(
-    pair: tuple[Path, Path], capsys: pytest.CaptureFixture[str], tmp_path: Path
+    pair: tuple[Path, Path], hashbench: CommandLine, tmp_path: Path
 ) -> None:
-    code, out, err = call(capsys, "compare", *pair, "--metric", "ap,precision@10", "--json")
+    code, out, err = hashbench("compare", *pair, "--metric ap,precision@10 --json --top 2")
     assert (code, err) == (0, "")
     found = json.loads(out)
     per_query = []
     for path, side in zip(pair, "ab", strict=True):
-        code, out, _ = call(
-            capsys, "eval", path, "--metric", "ap,precision@10", "--per-query", tmp_path / f"{side}.csv", "--json"
+        code, out, _ = hashbench(
+            f"eval {path} --metric ap,precision@10 --per-query", tmp_path / f"{side}.csv", "--json"
         )
         scores = json.loads(out)["metrics"]
         for name, each in found["metrics"].items():
@@ -74,12 +74,12 @@ def test_two_files_are_compared_as_eval_scores_them(
 
 @pytest.mark.parametrize("n", [2, 3])
 def test_the_csv_has_a_line_for_each_metric_and_pair_as_json_has_them(
-    n: int, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    n: int, hashbench: CommandLine, tmp_path: Path
 ) -> None:
     paths = [codes(tmp_path / f"{name}.npz", seed) for seed, name in enumerate("abc"[:n])]
-    asked = "compare", *paths, "--metric", "ap,precision@10"
-    found = json.loads(call(capsys, *asked, "--json")[1])
-    lines = list(csv.DictReader(call(capsys, *asked, "--format", "csv")[1].splitlines()))
+    asked = "compare", *paths, "--metric", "ap,precision@10", "--samples", 500
+    found = hashbench.json(*asked)
+    lines = list(csv.DictReader(hashbench(*asked, "--format csv").lines))
     named = {letter.lower(): str(path) for letter, path in zip("ABC", paths, strict=False)}
     comparisons = found.get("comparisons") or [{"a": "A", "b": "B", "metrics": found["metrics"]}]
     expected = [
@@ -102,10 +102,8 @@ def test_the_csv_has_a_line_for_each_metric_and_pair_as_json_has_them(
     assert len(lines) == 2 * n * (n - 1) // 2
 
 
-def test_the_report_says_what_the_test_is_and_is_not(
-    pair: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
-) -> None:
-    code, out, err = call(capsys, "compare", *pair)
+def test_the_report_says_what_the_test_is_and_is_not(pair: tuple[Path, Path], hashbench: CommandLine) -> None:
+    code, out, err = hashbench("compare", *pair, "--top 1 --samples 500")
     assert (code, err) == (0, "")
     sizes, sides, means, different, notes = out.split("\n\n")
     assert sizes == "40 queries, 200 items; the same queries by their labels"
@@ -123,25 +121,8 @@ def test_the_report_says_what_the_test_is_and_is_not(
     assert " ".join(notes.split()) == f"{how} - {OF_ONE_SPLIT}"
 
 
-def test_the_same_codes_differ_in_nothing(pair: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, _ = call(capsys, "compare", pair[0], pair[0])
-    assert code == 0
-    rows = out.split("\n\n")[2].splitlines()[1:]
-    assert [row.split()[3:] for row in rows] == [["0.0000", "[0.0000,", "0.0000]", "1.0000"]] * 3
-    assert "largest" not in out
-
-
-def test_the_other_way_round_turns_every_sign(pair: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
-    one, other = (json.loads(call(capsys, "compare", *each, "--json")[1]) for each in (pair, pair[::-1]))
-    for name, each in one["metrics"].items():
-        back = other["metrics"][name]
-        assert (back["a"], back["b"], back["difference"]) == (each["b"], each["a"], -each["difference"])
-        assert (back["low"], back["high"]) == (-each["high"], -each["low"])
-        assert back["p"] == each["p"]
-
-
 def test_queries_in_another_order_are_matched_by_their_ids(
-    pair: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    pair: tuple[Path, Path], tmp_path: Path, hashbench: CommandLine
 ) -> None:
     order, names = np.random.default_rng(5).permutation(40), np.array([f"photo {n}" for n in range(40)])
     ids = {"query_ids": names, "database_ids": np.array([f"item {n}" for n in range(200)])}
@@ -150,115 +131,59 @@ def test_queries_in_another_order_are_matched_by_their_ids(
     codes(tmp_path / "a.npz", **ids)
     shuffled = {key: arrays[key][order] for key in ("query_codes", "query_labels")}
     np.savez(tmp_path / "b.npz", **{**arrays, **ids, **shuffled, "query_ids": names[order].astype("S")})
-    code, out, err = call(capsys, "compare", *pair, "--json")
+    code, out, err = hashbench("compare", *pair, "--json --top 1")
     assert (code, err) == (0, "")
     found = json.loads(out)
     np.savez(tmp_path / "b.npz", **arrays, **ids)
-    assert found == json.loads(call(capsys, "compare", *pair, "--json")[1])
+    assert found == hashbench.json("compare", *pair, "--top 1")
     assert found["same_queries_by"] == "their ids"
     first = found["most_different"]["ap"][0]
     assert first["id"] == f"photo {first['query']}"
-    assert f"  photo {first['query']}\n" in call(capsys, "compare", *pair)[1]
+    assert f"  photo {first['query']}\n" in hashbench("compare", *pair, "--top 1").out
 
 
-def test_classes_may_be_numbered_otherwise(pair: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
+def test_classes_may_be_numbered_otherwise(pair: tuple[Path, Path], hashbench: CommandLine) -> None:
     with np.load(pair[1]) as b:
         arrays = dict(b)
     for side in ("query", "database"):
         arrays[f"{side}_labels"] = np.array([7, 3, 5, 1])[arrays[f"{side}_labels"]]
     np.savez(pair[1], **arrays)
-    assert call(capsys, "compare", *pair)[0] == 0
+    assert hashbench("compare", *pair).code == 0
 
 
-OTHERS = {
-    "40 and 39 of them": {"query_codes": np.zeros((39, 8), int), "query_labels": LABELS[:39]},
-    "their labels differ": {"query_labels": LABELS[::-1] // 2 * 2},
-    "they have other numbers of items of each relevance level in the database": {
-        "database_labels": np.arange(200) % 5,
-    },
-    "their ids differ": {"query_ids": np.arange(40) + 1, "database_ids": np.arange(200)},
-}
-
-
-@pytest.mark.parametrize("why", OTHERS)
-def test_other_queries_are_refused(
-    why: str, pair: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    if "ids" in why:
-        codes(pair[0], query_ids=np.arange(40), database_ids=np.arange(200))
-    other = codes(tmp_path / "c.npz", 2, **OTHERS[why])
-    assert call(capsys, "compare", pair[0], other) == (
-        2,
-        "",
-        (
-            f"error: {pair[0]}, {other}: not the same queries ({why}): codes of the same queries and database are "
-            "expected\n"
-        ),
-    )
-
-
-def test_queries_without_a_relevant_item_are_left_out_of_both(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_queries_without_a_relevant_item_are_left_out_of_both(tmp_path: Path, hashbench: CommandLine) -> None:
     labels = np.where(np.arange(40) < 3, 9, LABELS)
     pair = [codes(tmp_path / f"{n}.npz", n, query_labels=labels) for n in range(2)]
-    code, out, _ = call(capsys, "compare", *pair)
+    code, out, _ = hashbench("compare", *pair)
     assert code == 0
     assert " ".join(out.split()).startswith("40 queries, 3 of them without a relevant item (left out), 200 items; ")
     for n in range(2):
         codes(tmp_path / f"{n}.npz", n, query_labels=np.full(40, 9))
-    assert call(capsys, "compare", *pair) == (
+    assert hashbench("compare", *pair) == (
         2,
         "",
         f"error: {pair[0]}: no query has a relevant item: there is nothing to compare\n",
     )
 
 
-def test_a_set_against_itself_leaves_each_query_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_set_against_itself_leaves_each_query_out(tmp_path: Path, hashbench: CommandLine) -> None:
     paths = []
     for n in range(2):
         own = np.random.default_rng(n).integers(0, 2, (40, 8))
         same = {"query_codes": own, "database_codes": own, "database_labels": LABELS}
         paths.append(codes(tmp_path / f"{n}.npz", **same))
-    found = json.loads(call(capsys, "compare", *paths, "--exclude-self", "--json")[1])
-    scores = json.loads(call(capsys, "eval", paths[0], "--exclude-self", "--json")[1])
+    found = hashbench.json("compare", *paths, "--exclude-self")
+    scores = hashbench.json(f"eval {paths[0]} --exclude-self")
     assert found["n_database"] == 39
     assert found["metrics"]["ap"]["a"] == pytest.approx(scores["metrics"]["ap"]["mean"])
     codes(paths[1], 1)
-    code, _, err = call(capsys, "compare", *paths, "--exclude-self")
+    code, _, err = hashbench("compare", *paths, "--exclude-self")
     assert code == 2 and err.startswith("error: --exclude-self: nothing says which database item a query is")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "complaint"),
-    [
-        (["--metric", "pr_area"], "metric 'pr_area': its value for a query depends on the other queries, so queries"),
-        (["--metric", "nddcg"], "unknown metric 'nddcg': did you mean ndcg"),
-        (["--metric", "suf"], "metric 'suf' is computed from a bucket search"),
-        (["--bits", "8"], "--bits is the column of --table; of saved codes: --layout 8"),
-        (["--layout", "48,middle"], "--layout middle: a number of bits, big or little, items-by-bits or bits-by-items"),
-        (["--csv", "x.csv"], "--csv of hashbench compare is gone: hashbench compare ... --format csv > "),
-        (["--table", "digits", "--metric", "ap"], "--table compares what the table shows: --metric and the options of"),
-        (["--samples", "500"], "--samples of hashbench compare is gone: there are 10,000 samples"),
-    ],
-)
-def test_bad_options_are_one_line(
-    arguments: list[str], complaint: str, pair: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
-) -> None:
-    code, out, err = call(capsys, "compare", *pair, *arguments)
-    assert (code, out, err.count("\n")) == (2, "", 1)
-    assert err.startswith(f"error: {complaint}")
-
-
-def test_a_file_that_is_not_there_is_named(pair: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
-    assert call(capsys, "compare", pair[0], "away.npz") == (2, "", "error: away.npz: no such file or folder\n")
-    code, _, err = call(capsys, "compare", pair[0], "digits-s1")
-    assert code == 2 and err.startswith("error: unknown run 'digits-s1': ")
 
 
 def test_two_runs_are_compared_by_their_histograms(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     a, b = train(capsys, "itq"), train(capsys, "lsh")
-    code, out, err = call(capsys, "compare", a, "digits-s1-lsh-8b", "--json")  # the start of the name is enough
+    code, out, err = hashbench(f"compare {a} digits-s1-lsh-8b --json")  # the start of the name is enough
     assert (code, err) == (0, "")
     found, store = json.loads(out), Store.default()
     assert found["b"] == {"name": b, "n_bits": 8, "seed": 0}
@@ -266,10 +191,10 @@ def test_two_runs_are_compared_by_their_histograms(capsys: pytest.CaptureFixture
     for side, run in (("a", a), ("b", b)):
         assert found["metrics"]["ap"][side] == pytest.approx(store.named(run).metrics["ap"].mean, abs=1e-12)
     file = tmp_path / "results" / "runs" / b / "codes.npz"
-    other = json.loads(call(capsys, "compare", a, file, "--json")[1])
+    other = hashbench.json(f"compare {a} {file}")
     assert (other["metrics"], other["same_queries_by"]) == (found["metrics"], "their labels")
-    assert call(capsys, "compare", a, b)[1].endswith(f"\n- {OF_ONE_SPLIT}\n")
-    assert call(capsys, "compare", a, file, "--exclude-self") == (
+    assert hashbench(f"compare {a} {b}").out.endswith(f"\n- {OF_ONE_SPLIT}\n")
+    assert hashbench(f"compare {a} {file} --exclude-self") == (
         2,
         "",
         f"error: --exclude-self can be used with saved codes only: {a} is a run\n",
@@ -279,8 +204,8 @@ def test_two_runs_are_compared_by_their_histograms(capsys: pytest.CaptureFixture
 def test_several_seeds_are_never_mixed(capsys: pytest.CaptureFixture[str]) -> None:
     a, other = train(capsys, "itq"), train(capsys, "itq", 1)
     b = train(capsys, "lsh")
-    assert json.loads(call(capsys, "compare", other, b, "--json")[1])["a"] == {"name": other, "n_bits": 8, "seed": 1}
-    assert call(capsys, "compare", "digits-s1-itq", b) == (
+    assert hashbench.json(f"compare {other} {b}")["a"] == {"name": other, "n_bits": 8, "seed": 1}
+    assert hashbench(f"compare digits-s1-itq {b}") == (
         2,
         "",
         (
@@ -295,41 +220,41 @@ def test_a_run_without_its_histogram_names_the_command(capsys: pytest.CaptureFix
     folder = tmp_path / "results" / "runs" / b
     kept = folder / "histogram.npz"
     Histogram(np.zeros((1, 2, 2), np.int64), np.array([0, 1])).save(kept)
-    assert call(capsys, "compare", a, b) == (
+    assert hashbench(f"compare {a} {b}") == (
         1,
         "",
         f"error: {kept}: not the histogram that the row was scored from (SHA-256 differs)\n",
     )
     kept.write_bytes(kept.read_bytes()[:40])
-    assert call(capsys, "compare", a, b)[2].startswith(f"error: {kept}: not a readable histogram: ")
+    assert hashbench(f"compare {a} {b}").err.startswith(f"error: {kept}: not a readable histogram: ")
     shutil.rmtree(folder)
     command = "hashbench train lsh digits --protocol s1 --bits 8 --again"
-    assert call(capsys, "compare", a, b) == (2, "", f"error: {kept}: no such file: this makes it: {command}\n")
-    assert call(capsys, *command.split()[1:])[0] == 0
-    assert call(capsys, "compare", a, b)[0] == 0
+    assert hashbench(f"compare {a} {b}") == (2, "", f"error: {kept}: no such file: this makes it: {command}\n")
+    assert hashbench(*command.split()[1:]).code == 0
+    assert hashbench(f"compare {a} {b}").code == 0
 
 
 def test_runs_of_other_splits_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
     a = train(capsys, "lsh")
-    _, out, _ = call(capsys, "train", "lsh", "digits", "--bits", 8, "--split", 1, "--json")
+    _, out, _ = hashbench("train lsh digits --bits 8 --split 1 --json")
     b = json.loads(out)["run"]
-    assert call(capsys, "compare", a, b)[2].startswith(
+    assert hashbench(f"compare {a} {b}").err.startswith(
         f"error: {a}, {b}: not the same queries (the ids of their splits differ): "
     )
 
 
 def test_of_three_each_is_compared_with_each_and_p_is_corrected(
-    pair: tuple[Path, Path], capsys: pytest.CaptureFixture[str], tmp_path: Path
+    pair: tuple[Path, Path], hashbench: CommandLine, tmp_path: Path
 ) -> None:
     three = [*pair, codes(tmp_path / "c.npz", 2, 12)]
-    options = ("--metric", "ap,precision@10")
-    code, out, err = call(capsys, "compare", *three, *options, "--json")
+    options = ("--metric", "ap,precision@10", "--samples", 500)
+    code, out, err = hashbench("compare", *three, *options, "--json")
     assert (code, err) == (0, "")
     found, p = json.loads(out), {"ap": list[float](), "precision@10": list[float]()}
     assert [each["name"] for each in found["sides"].values()] == [str(path) for path in three]
     assert [(each["a"], each["b"]) for each in found["comparisons"]] == [("A", "B"), ("A", "C"), ("B", "C")]
     for each, (first, second) in zip(found["comparisons"], combinations(three, 2), strict=True):
-        alone = json.loads(call(capsys, "compare", first, second, *options, "--json")[1])["metrics"]
+        alone = hashbench.json(f"compare {first} {second}", *options)["metrics"]
         for name, of in each["metrics"].items():
             p[name].append(of["p"])
             assert {key: value for key, value in of.items() if key != "p_holm"} == alone[name]
@@ -337,15 +262,15 @@ def test_of_three_each_is_compared_with_each_and_p_is_corrected(
         corrected = [each["metrics"][name]["p_holm"] for each in found["comparisons"]]
         assert corrected == holm(values)
         assert all(one >= other for one, other in zip(corrected, values, strict=True))
-    lines = call(capsys, "compare", *three, *options)[1].splitlines()
+    lines = hashbench("compare", *three, *options).lines
     text = " ".join(" ".join(lines).split())
     assert all(f"{'ABC'[n]} {path}: {(8, 16, 12)[n]} bits" in text for n, path in enumerate(three))
     assert [line[:4] for line in lines if re.match("[ABC], ", line)] == 2 * ["A, B", "A, C", "B, C"]
     assert "- p (Holm): corrected for the 3 comparisons of each metric" in lines
     other = codes(tmp_path / "d.npz", query_codes=np.eye(39, 8), query_labels=LABELS[:39])
-    code, out, err = call(capsys, "compare", *pair, other)
+    code, out, err = hashbench("compare", *pair, other)
     assert (code, out, "not the same queries" in err) == (2, "", True)
-    assert call(capsys, "compare", pair[0])[2] == "error: 1 to compare: 2 to 26 codes, runs or rows are expected\n"
+    assert hashbench(f"compare {pair[0]}").err == "error: 1 to compare: 2 to 26 codes, runs or rows are expected\n"
 
 
 TABLE = """
@@ -371,7 +296,7 @@ rows = [{ label = "LSH", method = "lsh" }, { label = "PCAH", method = "pca_sign"
 
 
 @pytest.fixture
-def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> dict[str, np.ndarray]:
+def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hashbench: CommandLine) -> dict[str, np.ndarray]:
     """The AP of each query of two methods on two splits, which the table "two" keeps."""
     root = tmp_path / "root"
     for name in ("datasets", "experiments"):
@@ -379,17 +304,17 @@ def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
     (root / "experiments" / "tables" / "two.toml").write_text(TABLE)
     monkeypatch.setenv("HASHBENCH_ROOT", str(root))
     asked = "run", "two", "--seeds", 2, "--only", "method=itq", "--only", "method=lsh", "--only", "bits=8"
-    code, _, err = call(capsys, *asked)
+    code, _, err = hashbench(*asked)
     assert code == 0, err
     kept = {row.run: query_scores.load(row.run) for row in Store.default().rows()}
     return {run: scores for run, scores in kept.items() if scores is not None}
 
 
 def test_rows_of_a_table_are_compared_over_all_their_splits(
-    kept: dict[str, np.ndarray], capsys: pytest.CaptureFixture[str], tmp_path: Path
+    kept: dict[str, np.ndarray], hashbench: CommandLine, tmp_path: Path
 ) -> None:
     asked = "compare", "ITQ, ours", "lsh", "--table", "two", "--bits", 8
-    code, out, err = call(capsys, *asked)
+    code, out, err = hashbench(*asked)
     assert (code, err) == (0, "")
     itq, lsh = ([scores for run, scores in kept.items() if method in run] for method in ("itq", "lsh"))
     found = compare_paired(itq, lsh)
@@ -400,11 +325,11 @@ def test_rows_of_a_table_are_compared_over_all_their_splits(
     how = "- interval (95%) and p: paired bootstrap over splits and their queries, 10,000 samples; p is two-sided"
     claimed = claim("ITQ, ours", "LSH", found, found.p)
     assert " ".join(notes.split()) == f"{how} - {claimed}" and "2 splits, 1,000 queries" in claimed
-    values = json.loads(call(capsys, *asked, "--json")[1])
+    values = hashbench.json(*asked)
     (comparison,) = values["comparisons"]
     assert comparison["metrics"]["ap"] == {**vars(found), "p_holm": found.p}
     assert (values["table"], values["section"], values["column"]) == ("two", "first", "8 bits")
-    (line,) = csv.DictReader(call(capsys, *asked, "--format", "csv")[1].splitlines())
+    (line,) = csv.DictReader(hashbench(*asked, "--format csv").lines)
     assert (line["a"], line["b"], line["n_splits"], line["n_queries"]) == ("ITQ, ours", "LSH", "2", "1000")
 
 
@@ -431,17 +356,17 @@ def test_rows_of_a_table_are_compared_over_all_their_splits(
     ],
 )
 def test_rows_that_cannot_be_compared_are_one_line(
-    arguments: list[str], complaint: str, kept: dict[str, np.ndarray], capsys: pytest.CaptureFixture[str]
+    arguments: list[str], complaint: str, kept: dict[str, np.ndarray], hashbench: CommandLine
 ) -> None:
-    code, out, err = call(capsys, "compare", *arguments)
+    code, out, err = hashbench("compare", *arguments)
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert err.startswith(f"error: {complaint}")
 
 
 def test_the_first_table_that_is_written_is_tested_by_the_scores_that_it_keeps(
-    kept: dict[str, np.ndarray], capsys: pytest.CaptureFixture[str]
+    kept: dict[str, np.ndarray], hashbench: CommandLine
 ) -> None:
     (Store.default().folder / "queries" / "two.npz.xz").unlink()
-    code, out, _ = call(capsys, "table", "two", "--write")
+    code, out, _ = hashbench("table two --write")
     assert len(kept) == 4 and code == 0
     assert "not significantly below it (the paired bootstrap over 2 splits and their queries" in out

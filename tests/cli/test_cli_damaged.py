@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from support import stored_rows
-from support.command_line import call
+from support.command_line import CommandLine
 from support.fake_rows import row_of_run
 
 import hashbench
@@ -43,10 +43,10 @@ def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_a_damaged_row_fills_no_cell(results: Path, capsys: pytest.CaptureFixture[str], damage: str) -> None:
+def test_a_damaged_row_fills_no_cell(results: Path, hashbench: CommandLine, damage: str) -> None:
     name, _ = stored_rows.names(results)
     place = stored_rows.replace(results, name, DAMAGES[damage](stored_rows.texts(results)[name]))
-    code, out, err = call(capsys, "status", "digits")
+    code, out, err = hashbench("status digits")
     assert (code, err.count("\n")) == (1, 2) and err.startswith(f"left out: {place}: ")
     assert "digits: 0 runs done, " in out
     with pytest.raises(CheckFailed, match=rf"^{place}: "):
@@ -55,10 +55,11 @@ def test_a_damaged_row_fills_no_cell(results: Path, capsys: pytest.CaptureFixtur
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_each_command_names_a_damaged_row_does_the_rest_and_ends_with_1(
-    results: Path, capsys: pytest.CaptureFixture[str], command: str
+    results: Path, hashbench: CommandLine, command: str
 ) -> None:
     place = stored_rows.damage(results, stored_rows.names(results)[0])
-    code, out, err = call(capsys, *command.split())
+    code, out, err = hashbench(*command.split())
+    named = out if command == "results prune" else err
     assert code == 1 and out
     assert err.count("error: ") == 1
     assert place.removeprefix(str(results)) in err.replace(str(results), "")
@@ -71,10 +72,12 @@ def test_rows_says_how_many_lines_are_damaged(results: Path) -> None:
         hashbench.rows(results)
 
 
-@pytest.mark.parametrize("seed", [2**63, 10**30, -1])
-def test_a_seed_that_no_row_can_hold_is_refused(capsys: pytest.CaptureFixture[str], seed: int) -> None:
-    code, out, err = call(capsys, "train", "lsh", "digits", "--protocol", "s1", "--bits", 8, "--seed", seed)
-    assert (code, out, err.count("\n")) == (2, "", 1) and str(seed) in err
+def test_pruned_of_its_damaged_rows_a_folder_is_in_order(results: Path, hashbench: CommandLine) -> None:
+    stored_rows.damage(results, stored_rows.names(results)[0])
+    assert hashbench("results prune").code == 1
+    assert hashbench("results prune --yes").code == 0
+    assert hashbench("results prune").code == 0
+    assert len(hashbench.rows(results)) == 1
 
 
 @pytest.mark.parametrize(("kind", "kept"), [(Output, ""), (ErrorOutput, "\r\x1b[A")])

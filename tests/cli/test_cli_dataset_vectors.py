@@ -1,17 +1,17 @@
 """``hashbench dataset add`` of vectors without labels, and of texts."""
 
 import shlex
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 import h5py
 import numpy as np
 import pytest
-from support.command_line import call
+from support.command_line import CommandLine
 
 from hashbench.datasets import neighbours, store
-from hashbench.datasets.card import cards, load_card
+from hashbench.datasets.card import load_card
+from hashbench.datasets.custom import add, texts
 from hashbench.datasets.custom.add import nearest_of
 from hashbench.foundation import paths
 
@@ -21,7 +21,6 @@ BASE, QUERIES = RNG.integers(0, 100, (N, D)), RNG.integers(0, 100, (Q, D))
 SQUARES = ((QUERIES[:, None] - BASE) ** 2).sum(axis=2)
 NEAREST = np.argsort(SQUARES, axis=1, kind="stable")[:, :100]
 DISTANCES = np.sqrt(np.take_along_axis(SQUARES, NEAREST, axis=1))
-Call = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
@@ -78,11 +77,11 @@ FILES = {
 
 
 @pytest.mark.parametrize("kind", FILES)
-def test_a_file_of_vectors_is_added(kind: str, hashbench: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_of_vectors_is_added(kind: str, hashbench: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
         if "neighbours" in kind or kind == "ann-benchmarks":  # then none are computed
             patch.setattr(neighbours, "computed", None)
-        code, _, err = hashbench("dataset", "add", "mine", *FILES[kind]())
+        code, _, err = hashbench("dataset add mine", *FILES[kind]())
         assert (code, err.count("\n")) == (0, 1 + (": neighbours of 12 of 12 queries were checked" in err))
         assert ("were checked" in err) == ("neighbours" in kind or kind == "ann-benchmarks")
         assert "no labels: relevant are the nearest by l2" in err
@@ -93,125 +92,98 @@ def test_a_file_of_vectors_is_added(kind: str, hashbench: Call, monkeypatch: pyt
         assert rule.relevance.model_dump(exclude_none=True) == {"kind": "neighbours", "k": 10, "metric": "l2"}
         patch.setattr(neighbours, "nearest", None)  # they are stored
         np.testing.assert_array_equal(nearest_of(card).ids, NEAREST)
-    assert hashbench(*shlex.split(card.how_to_get)[1:], "--replace")[0] == 0
+    assert hashbench(*shlex.split(card.how_to_get)[1:], "--replace").code == 0
     assert load_card("mine") == card
 
 
-def test_queries_are_drawn_and_vectors_of_cosine_have_norm_1(hashbench: Call) -> None:
+def test_queries_are_drawn_and_vectors_of_cosine_have_norm_1(hashbench: CommandLine) -> None:
     vectors = RNG.standard_normal((N, D))
     unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True) * 1.0005
-    code, out, err = hashbench("dataset", "add", "mine", npy("unit", unit))
+    code, out, err = hashbench("dataset add mine", npy("unit", unit))
     assert code == 0 and "relevant are the nearest by cosine (all norms are 1 within 0.001)" in err
     assert "20 queries, 180 in the database, 180 to train" in " ".join(out.split())
     assert "next      hashbench bench mine\n" in out
     items = store.open_dataset(load_card("mine")).items
     np.testing.assert_allclose(np.linalg.norm(items, axis=1), 1, atol=1e-7)
-    code, _, err = hashbench("dataset", "add", "mine", npy("v", vectors), "--metric", "cosine", "--replace")
+    code, _, err = hashbench("dataset add mine", npy("v", vectors), "--metric cosine --replace")
     assert code == 0 and "stored with norm 1, for cosine" in err
     np.testing.assert_allclose(store.open_dataset(load_card("mine")).items, items, atol=1e-6)
-    code, out, _ = hashbench("dataset", "add", "other", "v.npy", "--metric", "ip", "--queries", 7, "--train", 30)
+    code, out, _ = hashbench("dataset add other v.npy --metric ip --queries 7 --train 30")
     assert code == 0 and "7 queries, 193 in the database, 30 to train" in " ".join(out.split())
     np.testing.assert_array_equal(store.open_dataset(load_card("other")).items, vectors.astype("f4"))
-    assert hashbench("split", "mine", "--protocol", "own", "--check")[0] == 0
-    assert hashbench("train", "itq", "mine", "--protocol", "own", "--bits", 4)[0] == 0
+    assert hashbench("split mine --protocol own --check").code == 0
+    assert hashbench("train itq mine --protocol own --bits 4").code == 0
 
 
-def test_odd_vectors_are_told(hashbench: Call) -> None:
+def test_odd_vectors_are_told(hashbench: CommandLine) -> None:
     vectors = np.c_[RNG.standard_normal((1200, 1000)), np.ones(1200)]
     vectors[5] = vectors[3]
-    code, _, err = hashbench("dataset", "add", "mine", npy("v", vectors))
+    code, _, err = hashbench("dataset add mine", npy("v", vectors))
     assert code == 0
     assert "v.npy: 1 of 1,001 features are the same for all items" in err
     assert "v.npy: 1 of 1,200 vectors repeat another" in err
     assert "such vectors are like noise" in err
     queries = npy("q", np.r_[vectors[:4], vectors[7:9] + 1])
-    code, _, err = hashbench("dataset", "add", "mine", "v.npy", "--queries", queries, "--replace")
+    code, _, err = hashbench(f"dataset add mine v.npy --queries {queries} --replace")
     assert code == 0
     assert "v.npy: 4 of the 6 queries are vectors of the database, the nearest to themselves" in err
 
 
-def test_metric_puts_neighbours_in_the_place_of_labels(hashbench: Call) -> None:
+def test_metric_puts_neighbours_in_the_place_of_labels(hashbench: CommandLine) -> None:
     np.savez("file.npz", items=BASE, labels=np.arange(N) % 3)
-    assert hashbench("dataset", "add", "mine", "file.npz")[0] == 0
+    assert hashbench("dataset add mine file.npz").code == 0
     assert load_card("mine").labels == "class"
-    assert hashbench("dataset", "add", "mine", "file.npz", "--metric", "l2", "--replace")[0] == 0
+    assert hashbench("dataset add mine file.npz --metric l2 --replace").code == 0
     assert load_card("mine").labels == "none"
 
 
-def truncated(name: str) -> str:
-    vecs(name, BASE, "<f4")
-    Path(name).write_bytes(Path(name).read_bytes()[:-3])
-    return name
+def test_what_is_refused_leaves_the_data_set_that_was_there(hashbench: CommandLine) -> None:
+    assert hashbench("dataset add mine", npy("b", BASE)).code == 0
+    before = {path: path.read_bytes() for path in paths.data().rglob("*") if path.is_file()}
+    code, _, err = hashbench("dataset add mine", npy("b", BASE * 9000000000000000.0), "--metric ip --replace")
+    assert code == 2 and "of a norm above 1e+18" in err
+    assert {path: path.read_bytes() for path in paths.data().rglob("*") if path.is_file()} == before
 
 
-def hostile(name: str) -> str:
-    Path(name).write_bytes(np.array([2**31, 2**31], "<u4").tobytes() + b"\0" * 64)
-    return name
+class Lengths:
+    """An embedder in the place of a network: the number of letters, of blanks and of each vowel."""
+
+    width, distance = 7, "cosine"
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def blocks(self, lines: list[str], n: int) -> object:
+        for line in lines:
+            yield np.array([[len(line), line.count(" "), *map(line.count, "aeiou")]], np.float32)
 
 
-def empty(name: str) -> str:
-    Path(name).write_bytes(b"")
-    return name
-
-
-BAD = {
-    "queries of another width": (
-        lambda: [npy("b", BASE), "--queries", npy("q", QUERIES[:, 1:])],
-        "queries of 7 numbers",
-    ),
-    "inf": (lambda: [npy("b", np.where(BASE == 7, np.inf, BASE))], "not finite"),
-    "nan in float16": (lambda: [npy("b", np.where(BASE == 7, np.nan, BASE).astype("f2"))], "not finite"),
-    "a value of 1e20": (
-        lambda: [npy("b", np.where(BASE == 7, -1e20, BASE))],
-        "b.npy: a feature is not a finite number",
-    ),
-    "a norm above 1e18": (
-        lambda: [npy("b", np.where(BASE == 7, 9.9e17, BASE)), "--metric", "ip"],
-        "b.npy: vectors: not finite (NaN or inf), or of a norm above 1e+18",
-    ),
-    "no vectors": (lambda: [npy("b", BASE[:0])], "shape (0, 8): vectors [n, d] are expected"),
-    "no queries": (lambda: [npy("b", BASE), "--queries", npy("q", QUERIES[:0])], "q.npy: shape (0, 8)"),
-    "0 queries": (lambda: [npy("b", BASE), "--queries", "0"], "--queries 0: a number from 1 is expected"),
-    "too many queries": (lambda: [npy("b", BASE), "--queries", "200"], "200 queries"),
-    "one vector": (lambda: [npy("b", BASE[:1])], "1 items"),
-    "truncated": (lambda: [truncated("b.fvecs")], "are not whole rows of 8 values"),
-    "rows of two lengths": (
-        lambda: [vecs("b.fvecs", [*BASE[:9], np.ones(17), np.ones(26)], "<f4")],
-        "not of 8 values",
-    ),
-    "a hostile header": (lambda: [hostile("b.fbin")], "72 bytes are not 2,147,483,648 rows"),
-    "an empty file": (lambda: [empty("b.fvecs")], "b.fvecs: empty: no vector is in it"),
-    "an empty npy": (lambda: [empty("b.npy")], "b.npy: not a readable"),
-    "images": (lambda: [npy("b", BASE.reshape(N, 4, 2))], "images of shape (200, 4, 2) need labels"),
-    "a norm of 0": (lambda: [npy("b", BASE * (BASE > 200)), "--metric", "cosine"], "row 0 has norm 0, and no cosine"),
-    "one vector only": (lambda: [npy("b", np.ones((N, D)))], "all items are the same"),
-    "classes": (lambda: [npy("b", BASE), "--queries", "2/class"], "the vectors have no classes"),
-    "other neighbours": (lambda: [ann(ids=(NEAREST + 1) % N)], "ann.hdf5: neighbors: query 0: its neighbour number"),
-    "neighbours beyond": (lambda: [ann(ids=NEAREST + 1)], "there is no row 200: the database has rows 0 to 199\n"),
-    "another metric": (lambda: [ann(), "--metric", "ip"], "has the ip distance"),
-    "an unknown distance": (lambda: [ann("jaccard")], "distance jaccard: one of angular, cosine"),
-    "labels and a metric": (lambda: [npy("b", BASE), "--labels", npy("l", BASE[:, 0]), "--metric", "l2"], "not both"),
-    "texts": (lambda: [empty("b.jsonl")], "b.jsonl: text: a file of arrays is expected"),
+TEXTS = [f"{'a' * (n % 7)} {'e' * (n % 5)} text {n}" for n in range(40)]
+OF_TEXTS = {
+    "s.txt": ("\n".join(TEXTS) + "\n", []),
+    "s.jsonl": ("\n".join(json.dumps({"_id": n, "text": text}) for n, text in enumerate(TEXTS)), []),
+    "s.csv": ("id,body\n" + "\n".join(f"{n},{text}" for n, text in enumerate(TEXTS)), ["--items", "body"]),
 }
 
 
-@pytest.mark.parametrize("case", BAD)
-def test_bad_vectors_are_refused_in_one_line(case: str, hashbench: Call) -> None:
-    make, message = BAD[case]
-    code, out, err = hashbench("dataset", "add", "mine", *make())
-    assert (code, out) == (2, "")
-    assert err.startswith("error: ") and err.count("\n") == 1
-    assert message in err
-    assert "mine" not in cards()
-    assert [path.name for path in paths.data().rglob("*") if path.is_file()] in ([], [".lock"])
-
-
-def test_what_is_refused_leaves_the_data_set_that_was_there(hashbench: Call) -> None:
-    assert hashbench("dataset", "add", "mine", npy("b", BASE))[0] == 0
-    before = {path: path.read_bytes() for path in paths.data().rglob("*") if path.is_file()}
-    code, _, err = hashbench("dataset", "add", "mine", npy("b", BASE * 9e15), "--metric", "ip", "--replace")
-    assert code == 2 and "of a norm above 1e+18" in err
-    assert {path: path.read_bytes() for path in paths.data().rglob("*") if path.is_file()} == before
+@pytest.mark.parametrize("name", OF_TEXTS)
+def test_texts_are_embedded(name: str, hashbench: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    content, options = OF_TEXTS[name]
+    Path(name).write_text(content)
+    code, _, err = hashbench(f"dataset add mine {name}", *options, "--embed word2vec")
+    assert code == 2 and "--embed word2vec: sentence-transformers:NAME or" in err
+    monkeypatch.setattr(texts, "Embedder", Lengths)
+    network = ["--embed", "sentence-transformers:some-network"]
+    code, _, err = hashbench(f"dataset add mine {name}", *options, *network)
+    assert code == 0 and "nearest by cosine" in err
+    due = np.concatenate(list(Lengths("").blocks(TEXTS, 1)))
+    due /= np.linalg.norm(due, axis=1, keepdims=True)
+    np.testing.assert_allclose(store.open_dataset(load_card("mine")).items, due, atol=1e-6)
+    for text, message in (("", "no text"), ("{}\n", "field 'text'"), ('{"text": 3}\n', "text is no text")):
+        Path("bad.jsonl").write_text(text)
+        code, _, err = hashbench("dataset add bad bad.jsonl", *network)
+        assert code == 2 and message in err and err.count("\n") == 1
+    assert add.PROTOCOL in load_card("mine").protocols
 
 
 def parquet(column: list[object]) -> str:
@@ -222,21 +194,21 @@ def parquet(column: list[object]) -> str:
     return "b.parquet"
 
 
-def test_a_column_of_parquet_is_added(hashbench: Call) -> None:
+def test_a_column_of_parquet_is_added(hashbench: CommandLine) -> None:
     file = parquet(BASE.astype("f4").tolist())
-    assert hashbench("dataset", "add", "mine", file)[0] == 0
+    assert hashbench(f"dataset add mine {file}").code == 0
     np.testing.assert_array_equal(store.open_dataset(load_card("mine")).items, BASE)
     for column, message in (
         ([[1.0, 2.0], [3.0], [4.0, 5.0]], "another number of values than the first"),
         (["a", "b"], "vectors [n, d] are expected"),
         ([[1.0], None], "a row is empty"),
     ):
-        code, _, err = hashbench("dataset", "add", "bad", parquet(column))
+        code, _, err = hashbench("dataset add bad", parquet(column))
         assert code == 2 and message in err and err.count("\n") == 1
 
 
-def test_without_its_package_parquet_names_the_extra(hashbench: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_its_package_parquet_names_the_extra(hashbench: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "pyarrow.parquet", None)
     Path("b.parquet").write_bytes(b"PAR1")
-    code, _, err = hashbench("dataset", "add", "bad", "b.parquet")
-    assert code == 2 and "pyarrow is needed" in err and "pip install" in err and err.count("\n") == 1
+    code, _, err = hashbench("dataset add bad b.parquet")
+    assert code == 2 and "pyarrow is needed" in err and "[parquet]" in err and err.count("\n") == 1

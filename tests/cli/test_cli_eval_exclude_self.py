@@ -11,7 +11,6 @@ from typer.testing import CliRunner
 
 import hashbench
 from hashbench.cli._app import app
-from hashbench.foundation.errors import HashbenchError
 
 N, N_BITS = 60, 10
 NOTE = "note: every query is an item of the database and its own neighbour: --exclude-self leaves it out\n"
@@ -138,35 +137,6 @@ def test_a_note_says_that_nothing_is_left_out(tmp_path: Path) -> None:
     shown = run(path, "--exclude-self", "--array", f"query-ids={tmp_path / 'others.npy'}")
     assert shown.stderr == "note: --exclude-self: no query is in the database, by the ids\n"
     assert "left out of their own" not in shown.stdout
-
-
-@pytest.mark.parametrize("what", ["part", "order", "labels"])
-def test_without_ids_other_items_are_refused(tmp_path: Path, what: str) -> None:
-    codes, labels = arrays()
-    rows = {"part": np.arange(N - 1), "order": np.arange(N)[::-1], "labels": np.arange(N)}[what]
-    of_query = (labels + 1 if what == "labels" else labels)[rows]
-    path = tmp_path / "codes.npz"
-    np.savez(path, query_codes=codes[rows], query_labels=of_query, database_codes=codes, database_labels=labels)
-    with pytest.raises(HashbenchError, match="--exclude-self: nothing says which database item a query is") as caught:
-        run(path, "--exclude-self", "--per-query", tmp_path / "out.csv")
-    assert "\n" not in str(caught.value)
-    assert not (tmp_path / "out.csv").exists()
-
-
-def test_ids_of_one_side_are_refused(tmp_path: Path) -> None:
-    path = save(tmp_path / "codes.npz", np.array([5, 20]))
-    np.save(tmp_path / "q.npy", np.array([5, 20]))
-    with pytest.raises(HashbenchError, match="query_ids and database_ids go together: only query_ids is there"):
-        run(path, "--array", f"query-ids={tmp_path / 'q.npy'}")
-
-
-def test_other_code_counts_a_query_so_as_is_refused(tmp_path: Path) -> None:
-    path = save(tmp_path / "codes.npz", np.arange(N))
-    with pytest.raises(
-        HashbenchError,
-        match="--as cannot be combined with --exclude-self: other code counts a query among its own neighbours",
-    ):
-        run(path, "--exclude-self", "--as", "deephash")
 
 
 def test_a_query_without_its_twin_is_no_leak(tmp_path: Path) -> None:

@@ -7,9 +7,7 @@ from typing import Any
 import h5py
 import numpy as np
 import pytest
-from support.command_line import call
-
-import hashbench
+from support.command_line import CommandLine
 
 N_QUERIES, N_ITEMS = 20, 300
 
@@ -49,9 +47,9 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, np.ndarr
     ],
 )
 def test_recalls_are_those_of_score(
-    files: dict[str, np.ndarray], options: list[Any], k: int, capsys: pytest.CaptureFixture[str]
+    files: dict[str, np.ndarray], options: list[Any], k: int, hashbench: CommandLine
 ) -> None:
-    status, out, err = call(capsys, "eval", "codes.npz", "--neighbours", *options, "--json")
+    status, out, err = hashbench("eval codes.npz --neighbours", *options, "--json")
     due = hashbench.score(files["query"] > 0, files["database"] > 0, neighbours=files["near"][:, :k])
     found = json.loads(out)
     assert (status, found["metrics"], found["neighbours"]) == (0, due.to_dict()["metrics"], k)
@@ -60,10 +58,10 @@ def test_recalls_are_those_of_score(
 
 
 def test_several_files_are_scored_against_the_same_neighbours(
-    files: dict[str, np.ndarray], capsys: pytest.CaptureFixture[str]
+    files: dict[str, np.ndarray], hashbench: CommandLine
 ) -> None:
     near = ["--neighbours", "near.npy", "--metric", "recall@20,ap"]
-    status, out, _ = call(capsys, "eval", "codes.npz", "other.npz", *near, "--json")
+    status, out, _ = hashbench("eval codes.npz other.npz", *near, "--json")
     due = hashbench.score(
         files["query"] > 0.1, files["database"] > 0.1, neighbours=files["near"][:, :10], metrics="recall@20,ap"
     )
@@ -71,40 +69,7 @@ def test_several_files_are_scored_against_the_same_neighbours(
     assert json.loads(out)["files"][1]["metrics"] == due.to_dict()["metrics"]
 
 
-def test_the_report_speaks_of_no_labels(files: dict[str, np.ndarray], capsys: pytest.CaptureFixture[str]) -> None:
-    status, out, _ = call(capsys, "eval", "codes.npz", "--neighbours", "near.npy")
+def test_the_report_speaks_of_no_labels(files: dict[str, np.ndarray], hashbench: CommandLine) -> None:
+    status, out, _ = hashbench("eval codes.npz --neighbours near.npy")
     assert status == 0
     assert "label" not in out and "class" not in out
-
-
-@pytest.mark.parametrize(
-    ("arguments", "phrase"),
-    [
-        (
-            ["codes.npz", "--neighbours", "near.npz:beyond"],
-            "beyond: there is no row 300: the database has rows 0 to 299",
-        ),
-        (["codes.npz", "--neighbours", "near.npz:twice"], "twice: query 4 has the neighbour"),
-        (["codes.npz", "--neighbours", "near.npz:gap"], "gap: query 5 has a neighbour after -1"),
-        (["codes.npz", "--neighbours", "near.npz:few"], "few: ids of 9 queries, codes of 20"),
-        (["codes.npz", "--neighbours", "near.npz:none"], "none: ids of 0 queries, codes of 20"),
-        (["codes.npz", "--neighbours", "near.npz:nearest"], "near.npz: unknown key 'nearest'"),
-        (["codes.npz", "--neighbours", "near.npz"], "which array is it? say --neighbours near.npz:KEY"),
-        (["codes.npz", "--neighbours", "gone.npy"], "gone.npy: no such file"),
-        (["codes.npz", "--neighbours", "real.npz:real"], "real: float32 of shape (20, 100)"),
-        (["codes.npz", "--neighbours", "real.npz:flat"], "flat: int32 of shape (100,)"),
-        (["codes.npz", "--neighbours", "near.npy", "--k", 101], "--k 101: near.npy"),
-        (["codes.npz", "--k", 3], "--k needs --neighbours"),
-        (["codes.npz", "--neighbours", "near.npy", "--array", "query-labels=x.npy"], "unknown array 'query-labels'"),
-        (["no_queries.npz", "--neighbours", "near.npz:none"], "no_queries.npz"),
-        (["codes.npz", "--neighbours", "near.npy", "--metric", "nmi"], "nmi"),
-        (["codes.npz"], "query_labels is missing"),
-    ],
-)
-def test_bad_input_is_refused_in_one_line(
-    files: dict[str, np.ndarray], arguments: list[Any], phrase: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    status, out, err = call(capsys, "eval", *arguments, "--per-query", "each.csv")
-    assert (status, out) == (2, "")
-    assert phrase in err and err.count("\n") == 1
-    assert not Path("each.csv").exists()

@@ -16,7 +16,7 @@ from typing import Any
 import h5py
 import numpy as np
 import pytest
-from support.command_line import call, status
+from support.command_line import status
 from support.counts import shards_in
 from support.limits import file_size_limit
 from support.waiting import lives, until
@@ -26,7 +26,6 @@ from hashbench.evaluation.shards import CountTask
 
 N, BITS = 300, 16
 Arrays = dict[str, np.ndarray]
-Call = Callable[..., tuple[int, str, str]]
 
 
 def drawn(kind: str, seed: int = 0) -> Arrays:
@@ -66,7 +65,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def run(folder: Path, capsys: pytest.CaptureFixture[str]) -> Call:
     """``hashbench eval-shards queries.npz --shards db-*.npz`` with more arguments; the last --shards counts."""
     capsys.readouterr()
-    return lambda *more: call(capsys, "eval-shards", "queries.npz", "--shards", "db-*.npz", *more)
+    return lambda *more: hashbench("eval-shards queries.npz --shards db-*.npz", *more)
 
 
 def of_json(printed: tuple[int, str, str]) -> dict[str, Any]:
@@ -77,8 +76,8 @@ def of_json(printed: tuple[int, str, str]) -> dict[str, Any]:
 
 
 @pytest.fixture
-def whole(folder: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
-    return of_json(call(capsys, "eval", "whole.npz", "--json"))
+def whole(folder: Path, hashbench: CommandLine) -> dict[str, Any]:
+    return of_json(hashbench("eval whole.npz --json"))
 
 
 def refused(printed: tuple[int, str, str]) -> str:
@@ -89,8 +88,8 @@ def refused(printed: tuple[int, str, str]) -> str:
     return line.removeprefix("error: ")
 
 
-def test_the_report_is_that_of_one_file(run: Call, capsys: pytest.CaptureFixture[str]) -> None:
-    one = call(capsys, "eval", "whole.npz")[1].splitlines()
+def test_the_report_is_that_of_one_file(run: Call, hashbench: CommandLine) -> None:
+    one = hashbench("eval whole.npz").lines
     code, text, errors = run()
     first, *rest = text.splitlines()
     assert (code, errors) == (0, "note: 4 shards, 300 items\n")
@@ -99,17 +98,15 @@ def test_the_report_is_that_of_one_file(run: Call, capsys: pytest.CaptureFixture
 
 
 @pytest.mark.parametrize("kind", ["ids", "multi-hot", "names"])
-def test_every_kind_of_labels_and_every_output_is_the_same(
-    kind: str, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_every_kind_of_labels_and_every_output_is_the_same(kind: str, folder: Path, hashbench: CommandLine) -> None:
     arrays = drawn(kind, seed=3)
     np.savez("whole.npz", **arrays)
     pieces(folder, arrays)
     options = ["--metric", "ap,ndcg@10,precision@r2,recall@5", "--empty", "zero", "--ties", "worst", "--json"]
     outputs = [["--per-query", f"{name}.csv"] for name in ("one", "many")]
-    one = of_json(call(capsys, "eval", "whole.npz", *options, *outputs[0]))
+    one = of_json(hashbench("eval whole.npz", *options, *outputs[0]))
     # the queries are those of a file that holds a database, too
-    many = of_json(call(capsys, "eval-shards", "whole.npz", "--shards", "db-*.npz", *options, *outputs[1]))
+    many = of_json(hashbench("eval-shards whole.npz --shards db-*.npz", *options, *outputs[1]))
     assert many == one
     assert Path("many.csv").read_text() == Path("one.csv").read_text()
     assert len(Path("many.csv").read_text().splitlines()) == 21
@@ -317,9 +314,7 @@ def test_a_file_of_other_queries_or_shards_is_refused(run: Call) -> None:
     )
 
 
-def test_queries_with_other_names_of_classes_are_other_queries(
-    folder: Path, run: Call, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_queries_with_other_names_of_classes_are_other_queries(folder: Path, run: Call, hashbench: CommandLine) -> None:
     arrays = drawn("names")
     pieces(folder, arrays)
     np.savez("queries.npz", **side(arrays, "query"))
@@ -389,48 +384,21 @@ def test_a_full_disk_leaves_the_file_as_it_was(run: Call) -> None:
     assert line == "sum.npz: cannot be written (File too large): make room or write elsewhere"
 
 
-def test_what_does_not_go_together_is_refused(run: Call) -> None:
-    before = sorted(path.name for path in Path.cwd().iterdir())
-    for options, line in [
-        (["--ties", "order"], "Invalid value for '--ties': 'order' is not one of"),
-        (["--array", "database-codes=x.npy"], "--array database-codes=x.npy: unknown array 'database-codes': did you"),
-        (["--array", "query-codes"], "--array query-codes: NAME=FILE:KEY is expected, as in --array query-codes=run"),
-        (["--exclude-self"], "No such option: --exclude-self"),
-        (["--append"], "--append of hashbench eval-shards is gone: all shards with --counts FILE"),
-        (["db-9.npz", "--shards", "db-8.npz"], "--shards db-8.npz: a pattern is expected: quote it"),
-        (["--counts", "no.h5"], "--counts no.h5: a file that ends in .npz is expected"),
-        (["--per-query", "db-9.npz"], "db-9.npz: named twice"),
-        (["--per-query", "a.npz", "--counts", "a.npz"], "a.npz: named twice"),
-        (["--shards", "nothing-*.h5"], "--shards nothing-*.h5: no such file: a quoted pattern is expected"),
-        (["--shard-labels", "nothing-*.h5"], "--shard-labels nothing-*.h5: no such file"),
-    ]:
-        assert refused(run(*options)).startswith(line)
-        assert sorted(path.name for path in Path.cwd().iterdir() if not path.name.endswith(".lock")) == before
-
-
-def test_options_that_are_gone_name_what_is_in_their_place(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for option, line in [
-        ("--shards", "hashbench eval-shards counts a database in several files"),
-        ("--csv", "hashbench eval ... --format csv > FILE"),
-    ]:
-        assert refused(call(capsys, "eval", "whole.npz", option, "x")) == f"{option} of hashbench eval is gone: {line}"
-
-
-def test_options_that_have_moved_work_for_one_release(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, err = call(capsys, "eval", "whole.npz", "--query-codes", "query_codes", "--bit-order=big")
+def test_options_that_have_moved_work_for_one_release(folder: Path, hashbench: CommandLine) -> None:
+    code, out, err = hashbench("eval whole.npz --query-codes query_codes --bit-order=big")
     today = ("eval", "whole.npz", "--array", "query-codes=query_codes", "--layout", "big")
-    assert (code, out) == call(capsys, *today)[:2]
+    assert (code, out) == hashbench(*today)[:2]
     assert err.splitlines() == [
         "note: --query-codes of hashbench eval is now --array query-codes=query_codes",
         "note: --bit-order of hashbench eval is now --layout big",
     ]
-    line = refused(call(capsys, "eval", "whole.npz", "--bits"))
+    line = refused(hashbench("eval whole.npz --bits"))
     assert line == "--bits of hashbench eval needs a value, and is now --layout VALUE"
-    line = refused(call(capsys, "eval", "whole.npz", "--layout", "32,64"))
+    line = refused(hashbench("eval whole.npz --layout 32,64"))
     assert line == "--layout: a code has 32 bits or 64, not both"
     assert (
         "note: --query-codes of hashbench eval-shards is now --array"
-        in call(capsys, "eval-shards", "--query-codes", "whole.npz:query_codes", "--shards", "none.npz")[2]
+        in hashbench("eval-shards --query-codes whole.npz:query_codes --shards none.npz").err
     )
 
 

@@ -13,7 +13,6 @@ import hashbench
 from hashbench.cli._app import app
 from hashbench.codes import files, pack
 from hashbench.codes.files import BIT_WEIGHTS, SavedCodes
-from hashbench.foundation.errors import HashbenchError
 from hashbench.histogram import ranking
 from hashbench.relevance.labels import ClassRelevance
 
@@ -75,35 +74,6 @@ def test_decimal_weights_of_any_type_tie_as_decimals(dtype: type, file: Path, tm
     options = ["--weights", str(tmp_path / "weights.npy"), "--metric", "ap", "--json"]
     shown = CliRunner().invoke(app, ["eval", str(file), *options], catch_exceptions=False)
     assert json.loads(shown.stdout)["metrics"]["ap"]["mean"] == 0.75
-
-
-@pytest.mark.parametrize(
-    ("place", "said"),
-    [
-        ("wieghts", "unknown key 'wieghts'"),
-        ("database_codes", "3 weights are expected"),
-        ("negative", "weights must be finite, 0 or more"),
-        ("nowhere.npy:x", "no such file"),
-    ],
-)
-def test_weights_that_are_none_are_one_line(place: str, said: str, file: Path) -> None:
-    with np.load(file) as archive:
-        np.savez(file, negative=np.array([-1.0, 0, 1]), **archive)
-    with pytest.raises(HashbenchError, match=said) as refused:
-        CliRunner().invoke(app, ["eval", str(file), "--weights", place], catch_exceptions=False)
-    assert "\n" not in str(refused.value)
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (["--metric", "precision@r2"], "needs Hamming radii"),
-        (["--as", "sklearn"], "--as cannot be combined with --weights"),
-    ],
-)
-def test_what_knows_hamming_distances_only_is_refused(options: list[str], said: str, file: Path) -> None:
-    with pytest.raises(HashbenchError, match=said):
-        CliRunner().invoke(app, ["eval", str(file), "--weights", BIT_WEIGHTS, *options], catch_exceptions=False)
 
 
 @pytest.mark.parametrize(("ties", "passes"), [("expected", 1), ("best", 1), ("order", 1)])

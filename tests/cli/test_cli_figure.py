@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support.command_line import call
+from support.command_line import CommandLine
 from support.declared_figures import declare, row_of, tiny
 from support.small_root import small_root
 
@@ -36,20 +36,20 @@ def folder() -> Path:
     return Store.default().folder / "figures"
 
 
-def test_prints_the_points_as_csv(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_prints_the_points_as_csv(tmp_path: Path, hashbench: CommandLine) -> None:
     figure = tiny(tmp_path, "lines")
     Store.default().write(row_of(figure, "LSH", "12 bits", ap=0.3))
-    code, out, error = call(capsys, "figure", "tiny")
+    code, out, error = hashbench("figure tiny")
     assert (code, error) == (0, "tiny: 1 of 4 points are measured\n")
     assert out.splitlines()[0] == "panel,series,axis,x,metric,published,measured,std,n_seeds,worst,best"
     assert out.splitlines()[1] == "Digits,LSH,bits,12,ap,0.250000,0.300000,,1,,"
     assert not folder().exists()
 
 
-def test_all_are_written_and_a_blank_one_is_not(capsys: pytest.CaptureFixture[str]) -> None:
+def test_all_are_written_and_a_blank_one_is_not(hashbench: CommandLine) -> None:
     folder().mkdir(parents=True)
     (folder() / "blank.png").write_bytes(b"of rows that are gone")
-    code, out, error = call(capsys, "figure", "--all", "--write")
+    code, out, error = hashbench("figure --all --write")
     assert code == 0
     assert out.splitlines() == [str(folder() / f"tiny{suffix}") for suffix in (".png", ".pdf", ".csv")]
     assert error.splitlines() == [
@@ -58,32 +58,32 @@ def test_all_are_written_and_a_blank_one_is_not(capsys: pytest.CaptureFixture[st
     ]
     assert sorted(path.name for path in folder().iterdir()) == ["tiny.csv", "tiny.pdf", "tiny.png"]
     before = {path.name: path.read_bytes() for path in folder().iterdir()}
-    assert call(capsys, "figure", "--all", "--write")[0] == 0
+    assert hashbench("figure --all --write").code == 0
     assert {path.name: path.read_bytes() for path in folder().iterdir()} == before
     (folder() / "tiny.pdf").unlink()  # or neither picture would be drawn again
-    assert call(capsys, "figure", "--all", "--write")[0] == 0
+    assert hashbench("figure --all --write").code == 0
     assert {path.name: path.read_bytes() for path in folder().iterdir()} == before
 
 
 def test_pictures_are_drawn_again_where_the_points_or_the_figure_have_changed(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, hashbench: CommandLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     drawn: list[str] = []
     draw = figures.pictures
     monkeypatch.setattr(files, "pictures", lambda drawing, stamp: drawn.append(stamp) or draw(drawing, stamp))
     for _ in range(2):
-        assert call(capsys, "figure", "tiny", "--write")[0] == 0
+        assert hashbench("figure tiny --write").code == 0
     assert len(drawn) == 1
     Store.default().write(row_of(tiny(tmp_path, "lines"), "LSH", "12 bits", ap=0.3))
-    assert call(capsys, "figure", "tiny", "--write")[0] == 0
+    assert hashbench("figure tiny --write").code == 0
     assert len(drawn) == 2
     declare(tmp_path, "lines", 'width = "column"\n')
-    assert call(capsys, "figure", "tiny", "--write")[0] == 0
+    assert hashbench("figure tiny --write").code == 0
     assert len(set(drawn)) == 3
 
 
-def test_json_has_all_points(capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, _ = call(capsys, "figure", "tiny", "blank", "--json")
+def test_json_has_all_points(hashbench: CommandLine) -> None:
+    code, out, _ = hashbench("figure tiny blank --json")
     assert code == 0
     first, second = json.loads(out)["figures"]
     assert (first["name"], first["kind"], first["paper"], first["n_measured"]) == ("tiny", "lines", "he2018tieaware", 0)
@@ -91,56 +91,42 @@ def test_json_has_all_points(capsys: pytest.CaptureFixture[str]) -> None:
     assert (second["name"], second["points"]) == ("blank", [])
 
 
-@pytest.mark.parametrize(
-    ("arguments", "complaint"),
-    [
-        ((), "name the figures to draw, or use --all (hashbench list figures shows their names)"),
-        (("tiny", "--all"), "name the figures to draw, or use --all (hashbench list figures shows their names)"),
-        (("tinny",), "unknown figure 'tinny': did you mean tiny? hashbench list figures shows all"),
-    ],
-)
-def test_a_wrong_question_is_one_line(
-    arguments: tuple[str, ...], complaint: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert call(capsys, "figure", *arguments) == (2, "", f"error: {complaint}\n")
-
-
-def test_a_broken_figure_does_not_hide_the_others(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_broken_figure_does_not_hide_the_others(tmp_path: Path, hashbench: CommandLine) -> None:
     path = declare(tmp_path, "lines", "colour = 3\n", name="broken")
-    code, out, error = call(capsys, "figure", "--all", "--write")
+    code, out, error = hashbench("figure --all --write")
     assert code == 2
     assert str(folder() / "tiny.png") in out.splitlines()
     assert f"error: {path}: unknown key 'colour': " in error
     assert error.splitlines()[-1] == "error: 1 of 3 figures cannot be drawn: see the errors above"
 
 
-def test_a_damaged_row_is_refused_where_a_figure_is_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_damaged_row_is_refused_where_a_figure_is_kept(tmp_path: Path, hashbench: CommandLine) -> None:
     row = row_of(tiny(tmp_path, "lines"), "LSH", "12 bits", ap=0.3)
     Store.default().write(row)
     path = Store.default().rows_path(row.dataset, row.protocol)
     path.write_text(path.read_text().replace("0.3", "1.3"))
-    code, out, error = call(capsys, "figure", "tiny")
+    code, out, error = hashbench("figure tiny")
     assert code == 1 and out and error.startswith(f"left out: {path}")
     assert error.endswith("error: 1 left out: see the line above\n") and error.count("\n") == 3
-    assert call(capsys, "figure", "tiny", "--write")[0] == 1
+    assert hashbench("figure tiny --write").code == 1
     assert not folder().exists()
 
 
-def test_run_and_status_take_the_cells_of_a_figure(capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, _ = call(capsys, "run", "blank", "--dry-run")
+def test_run_and_status_take_the_cells_of_a_figure(hashbench: CommandLine) -> None:
+    code, out, _ = hashbench("run blank --dry-run")
     assert code == 0
     assert [name.rsplit("-", 2)[0] for name in out.splitlines()] == ["digits-s1-lsh-12b", "digits-s1-lsh-24b"]
-    code, out, _ = call(capsys, "status", "blank")
+    code, out, _ = hashbench("status blank")
     assert (code, out.splitlines()[0].split(";")[0]) == (0, "blank: 0 runs done, 0 failed, 2 missing")
-    code, out, _ = call(capsys, "status")
+    code, out, _ = hashbench("status")
     assert (code, [line.split()[0] for line in out.splitlines()]) == (0, ["table", "blank", "tiny"])
 
 
-def test_list_and_show(capsys: pytest.CaptureFixture[str]) -> None:
+def test_list_and_show(hashbench: CommandLine) -> None:
     assert figures.names() == ["blank", "tiny"]
-    code, out, _ = call(capsys, "list", "figures")
+    code, out, _ = hashbench("list figures")
     assert (code, out.splitlines()) == (0, ["blank  Tiny. He et al. (2018)", "tiny   Tiny. He et al. (2018)"])
-    code, out, _ = call(capsys, "show", "tiny")
+    code, out, _ = hashbench("show tiny")
     assert code == 0
     assert "drawn  nothing is measured; drawn: the published values" in out.splitlines()
     assert out.splitlines()[-3:] == [f"$ hashbench {verb} tiny" for verb in ("run", "status", "figure")]

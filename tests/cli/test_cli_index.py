@@ -5,7 +5,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.command_line import call
+from typer.testing import CliRunner
+
+from hashbench.cli.index import app
+from hashbench.sparse import index_file
 
 # four items in buckets 0, 0, 1, 2, on a line
 ACTIVATIONS = np.array([[1.0, 0.0, 0.5], [1.0, 0.5, 0.0], [0.0, 1.0, 0.5], [0.0, 0.5, 1.0]], np.float32)
@@ -28,16 +31,20 @@ def run(capsys: pytest.CaptureFixture[str], folder: Path, *arguments: object, it
     return printed
 
 
-def refused(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
-    status, printed, error = call(capsys, "index", *arguments)
-    assert (status, printed) == (2, "")
-    assert len(error.splitlines()) == 1
-    return error
+def test_build_says_what_it_wrote(folder: Path) -> None:
+    out = folder / "again.h5"
+    asked = ("build", folder / "items.npz", "--embeddings", folder / "items.npz", "--k", 2, "--out", out)
+    size = (folder / "index.h5").stat().st_size
+    printed: dict[str, Any] = json.loads(run(*asked, "--json"))
+    assert printed.pop("size_bytes") >= size
+    assert printed == {"index": str(out), "n_items": 4, "d": 3, "k": 2, "width": 1}
+    assert run(*asked).startswith(f"{out}: 4 items in 3 buckets, 2 an item, embeddings of width 1; ")
 
 
-def test_one_object_is_printed(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
-    assert json.loads(run(capsys, folder, "--k", 1, "--json")) == {
-        "items": str(folder / "items.npz"),
+def test_query_prints_one_object(folder: Path) -> None:
+    printed = json.loads(run("query", folder / "index.h5", folder / "queries.npz", "--top", 2, "--json"))
+    assert printed == {
+        "index": str(folder / "index.h5"),
         "n_items": 4,
         "d": 3,
         "k": 1,
@@ -85,25 +92,7 @@ def test_items_do_not_find_themselves(capsys: pytest.CaptureFixture[str], folder
 
 def test_codes_may_be_buckets_beside_a_file_of_embeddings(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
     np.savez(folder / "codes.npz", buckets=np.array([[0.0], [0.0], [1.0], [2.0]]), d=3)  # as MATLAB has numbers
-    printed = json.loads(run(capsys, folder, "--embeddings", folder / "items.npy", "--json", items="codes.npz"))
-    assert printed["ids"] == [[1, 0], [2, 3]]
-
-
-def test_bad_files_are_one_line(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
-    items, queries, codes, bad = (folder / name for name in ("items.npz", "queries.npz", "codes.npz", "bad.npz"))
-    assert "say with --k" in refused(capsys, items, queries)
-    assert "k = 4, activations of shape (4, 3)" in refused(capsys, items, queries, "--k", 4)
-    np.savez(codes, buckets=np.array([[0], [0], [1], [2]]))
-    assert "'activations' is expected; it holds 'buckets'" in refused(capsys, codes, queries, "--embeddings", items)
-    np.savez(codes, buckets=np.array([[0.5], [0], [1], [2]]), d=3)
-    assert "whole numbers" in refused(capsys, codes, queries, "--embeddings", items)
-    np.savez(bad, activations=np.zeros((1, 3)))
-    assert "'embeddings' is expected" in refused(capsys, items, bad, "--k", 1)
-    np.savez(bad, activations=np.zeros(3), embeddings=np.zeros((1, 1)))
-    assert "numbers [n, m] are expected" in refused(capsys, items, bad, "--k", 1)
-    assert "top 10: a query can find 1 to 4" in refused(capsys, items, queries, "--k", 1)
-    assert "2 queries, 4 items" in refused(capsys, items, queries, "--k", 1, "--exclude-self")
-
-
-def test_the_former_commands_are_named(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
-    assert "hashbench index build is gone: hashbench index ITEMS QUERIES" in refused(capsys, "build", folder)
+    out = folder / "from_codes.h5"
+    run("build", folder / "codes.npz", "--embeddings", folder / "items.npy", "--out", out)
+    assert index_file.load(out).codes.sha256() == index_file.load(folder / "index.h5").codes.sha256()
+    assert "4 items" in run("query", out, folder / "queries.npz", "--top", 2)

@@ -25,19 +25,6 @@ def test_papers_are_printed_as_bibtex(capsys: pytest.CaptureFixture[str]) -> Non
     assert entries == [bibtex(key, paper) for key, paper in papers().items()]
 
 
-def test_bad_usage_exits_2_with_one_line(capsys: pytest.CaptureFixture[str]) -> None:
-    for arguments, complaint in [
-        (("methods", "--bibtex"), "--bibtex can be used with hashbench list papers only"),
-        (("--bibtex",), "--bibtex can be used with hashbench list papers only"),
-        (("paper",), "unknown kind 'paper': did you mean papers"),
-        (("tables", "--only", "method=lsh"), "--only can be used with hashbench list runs and protocols only"),
-    ]:
-        assert run("list", *arguments) == 2
-        captured = capsys.readouterr()
-        assert captured.out == "" and captured.err.count("\n") == 1
-        assert complaint in captured.err
-
-
 def test_alone_it_lists_the_kinds_with_the_number_of_their_entries(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("list") == 0
     lines = capsys.readouterr().out.splitlines()

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from support import stored_rows
-from support.command_line import call
+from support.command_line import CommandLine
 from support.fake_rows import row_of_run
 
 from hashbench.runs.row import Row, to_line
@@ -41,12 +41,12 @@ def damage(folder: Path, damaged: Row, text: str) -> str:
     return stored_rows.replace(folder, damaged.run, text)
 
 
-def test_rows_are_listed_and_chosen(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_rows_are_listed_and_chosen(results: Path, hashbench: CommandLine) -> None:
     rows = [row(), row(bits=24), row("itq"), row("itq", seed=1, status="failed")]
     write(results, *rows)
 
     def listed(*options: str) -> list[str]:
-        code, out, err = call(capsys, "list", "runs", *(f"--only={pair}" for pair in options), "--json")
+        code, out, err = hashbench("list runs", *(f"--only={pair}" for pair in options), "--json")
         assert (code, err) == (0, "")
         return [each["name"] for each in json.loads(out)["runs"]]
 
@@ -57,23 +57,23 @@ def test_rows_are_listed_and_chosen(results: Path, capsys: pytest.CaptureFixture
     assert listed("dataset=digits", "protocol=s1", "bits=24") == [names[1]]
     assert listed("bits=12", "bits=24", "method=lsh") == sorted(names[:2])
     assert listed("protocol=s2") == []
-    assert call(capsys, "list", "runs", "--only", "bits=24")[1] == f"{names[1]}  ap 0.5000 2000-01-01\n"
-    code, _, err = call(capsys, "list", "runs", "--only", "bit=24")
+    assert hashbench("list runs --only bits=24").out == f"{names[1]}  ap 0.5000 2000-01-01\n"
+    code, _, err = hashbench("list runs --only bit=24")
     assert code == 2 and err.startswith("error: unknown key of --only 'bit': did you mean bits?")
 
 
-def test_former_commands_go_on_working_for_one_release(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_former_commands_go_on_working_for_one_release(results: Path, hashbench: CommandLine) -> None:
     write(results, row())
     for former, today, rest in (("results show", "show", [row().run]), ("results list", "list runs", [])):
-        code, out, err = call(capsys, *former.split(), *rest)
-        assert (code, out) == call(capsys, *today.split(), *rest)[:2]
+        code, out, err = hashbench(*former.split(), *rest)
+        assert (code, out) == hashbench(*today.split(), *rest)[:2]
         assert err == f"note: hashbench {former} is now hashbench {today}\n"
-    code, out, err = call(capsys, "results", "collect", "digits")
+    code, out, err = hashbench("results collect digits")
     assert (code, out, err.count("\n")) == (2, "", 1) and "is gone: hashbench bundle TABLE" in err
 
 
 def test_a_row_that_cannot_be_read_is_one_line_and_the_rest_follows(
-    results: Path, other: Path, capsys: pytest.CaptureFixture[str]
+    results: Path, other: Path, hashbench: CommandLine
 ) -> None:
     good, bad = row("itq"), row()
     write(results, good, bad)
@@ -91,24 +91,22 @@ def test_a_row_that_cannot_be_read_is_one_line_and_the_rest_follows(
     left = "error: 1 left out: see the line above\n"
     for complaint, text in damages.items():
         place = damage(results, bad, text)
-        code, out, err = call(capsys, "--results", results, "list", "runs")
+        code, out, err = hashbench(f"--results {results} list runs")
         assert code == 1 and err.startswith(f"left out: {place}: {complaint}") and err.endswith(left)
         assert err.count("\n") == 2 and good.run in out
-        code, out, err = call(capsys, "--results", other, "results", "merge", results)
+        code, out, err = hashbench(f"--results {other} results merge {results}")
         assert code == 1 and err.startswith(f"left out: {place}: {complaint}") and err.count("\n") == 2
         assert stored_rows.names(other) == [good.run]
 
 
-def test_merging_takes_further_searches_of_the_same_row(
-    results: Path, other: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_merging_takes_further_searches_of_the_same_row(results: Path, other: Path, hashbench: CommandLine) -> None:
     more = [
         each.model_copy(update={"searches": {**each.searches, "asymmetric": each.metrics}})
         for each in (row(), row("itq"))
     ]
     write(results, row(), row("itq", ap=0.625))
     write(other, *more)
-    lines = call(capsys, "results", "merge", other)[1].splitlines()
+    lines = hashbench(f"results merge {other}").lines
     assert lines.pop().startswith("  2 not scored again, for neither counts nor codes are beside them: digits-s1-itq-")
     assert lines[3:] == [
         "  1 copied in place of the same row with fewer searches",
@@ -116,14 +114,10 @@ def test_merging_takes_further_searches_of_the_same_row(
     ]
     assert stored_rows.texts(results)[row().run] == stored_rows.texts(other)[row().run]
     write(other / "before", row())
-    assert call(capsys, "results", "merge", other / "before")[1].splitlines()[1:] == [
-        "  1 left out: the row here has the same values"
-    ]
+    assert hashbench("results merge", other / "before").lines[1:] == ["  1 left out: the row here has the same values"]
 
 
-def test_merging_copies_and_keeps_what_conflicts(
-    results: Path, other: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_merging_copies_and_keeps_what_conflicts(results: Path, other: Path, hashbench: CommandLine) -> None:
     write(results, row(), row("itq"), row(bits=24), row(bits=48, status="failed"), row("itq", bits=48))
     write(
         other,
@@ -148,13 +142,13 @@ def test_merging_copies_and_keeps_what_conflicts(
         "  1 left out: the row here has the same values",
         "  1 left out: it failed, and there is a row of this run here",
     ]
-    code, out, err = call(capsys, "results", "merge", other, "--dry-run")
+    code, out, err = hashbench(f"results merge {other} --dry-run")
     *lines, last = out.splitlines()
     assert (code, err, lines) == (0, "", printed)
     assert last.startswith("  3 not scored again, for neither counts nor codes are beside them: digits-s1-itq-")
     assert stored_rows.texts(results) == before
     printed[2] = f"{results}: 6 rows merged"
-    assert call(capsys, "results", "merge", other)[1].splitlines() == [*printed, last]
+    assert hashbench(f"results merge {other}").lines == [*printed, last]
     copied, replaced = (row(bits=bits).run for bits in (32, 48))
     assert stored_rows.texts(results) == {
         **before,
@@ -164,21 +158,21 @@ def test_merging_copies_and_keeps_what_conflicts(
     }
     assert stored_rows.texts(other) == theirs
     after = stored_rows.texts(results)
-    again = call(capsys, "results", "merge", other / "rows", other, "--json")
+    again = hashbench("results merge", other / "rows", f"{other} --json")
     outcomes = [each["outcome"] for each in json.loads(again[1])["rows"]]
     assert again[0] == 0 and sorted(set(outcomes)) == ["equal", "failed", "same_values"]
     assert stored_rows.texts(results) == after
 
 
 def test_a_row_with_fewer_values_is_left_out_and_one_with_more_is_kept(
-    results: Path, other: Path, capsys: pytest.CaptureFixture[str]
+    results: Path, other: Path, hashbench: CommandLine
 ) -> None:
     fewer = row()
     more = fewer.model_copy(update={"searches": {"database": {**fewer.metrics, "ndcg": fewer.metrics["ap"]}}})
     write(results, more)
     write(other, fewer)
-    assert "  1 left out: the row here has the same values" in call(capsys, "results", "merge", other)[1]
-    assert call(capsys, "--results", other, "results", "merge", results)[1].splitlines()[2:] == [
+    assert "  1 left out: the row here has the same values" in hashbench(f"results merge {other}").out
+    assert hashbench(f"--results {other} results merge {results}").lines[2:] == [
         f"{other}: 1 row merged",
         "  1 kept beside the row here, which has other values or fewer",
         f"  1 not scored again, for neither counts nor codes are beside them: {more.run}",
@@ -187,25 +181,23 @@ def test_a_row_with_fewer_values_is_left_out_and_one_with_more_is_kept(
         assert sum("ndcg" in each.metrics for each in Store(folder).rows()) == 1 and len(stored_rows.texts(folder)) == n
 
 
-def test_merging_back_gives_both_folders_the_same_values(
-    results: Path, other: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_merging_back_gives_both_folders_the_same_values(results: Path, other: Path, hashbench: CommandLine) -> None:
     write(results, row(ap=0.5))
     write(other, row(ap=0.75))
-    assert call(capsys, "results", "merge", other)[0] == 0
-    assert call(capsys, "--results", other, "results", "merge", results)[0] == 0
+    assert hashbench(f"results merge {other}").code == 0
+    assert hashbench(f"--results {other} results merge {results}").code == 0
     for folder in (results, other):
         assert sorted(each.metrics["ap"].mean or 0 for each in Store(folder).rows()) == [0.5, 0.75]
         assert len(stored_rows.texts(folder)) == 2
 
 
 def test_a_table_shows_the_mean_of_a_run_that_was_measured_twice(
-    results: Path, other: Path, capsys: pytest.CaptureFixture[str]
+    results: Path, other: Path, hashbench: CommandLine
 ) -> None:
     write(results, row(ap=0.5), row(seed=1, ap=0.8))
     write(other, row(ap=0.7))
-    call(capsys, "results", "merge", other)
-    code, out, err = call(capsys, "table", "digits", "--json")
+    hashbench(f"results merge {other}")
+    code, out, err = hashbench("table digits --json")
     assert (code, err) == (0, "")
     (table,) = json.loads(out)["tables"]
     cells = [cell for section in table["sections"] for cell in section["cells"]]
@@ -214,59 +206,110 @@ def test_a_table_shows_the_mean_of_a_run_that_was_measured_twice(
     assert cell["std"] == pytest.approx(0.2 / 2**0.5)  # over the seeds alone
     note = f"Measured more than once, and shown as the mean of the measurements: 1 of the runs ({row().run})."
     assert note in table["notes"]
-    assert f"- {note}\n" in call(capsys, "table", "digits")[1]
+    assert f"- {note}\n" in hashbench("table digits").out
     shutil.rmtree(results)
     write(results, row(ap=0.5))
-    assert "Measured more than once" not in call(capsys, "table", "digits")[1]
+    assert "Measured more than once" not in hashbench("table digits").out
 
 
 def test_a_row_kept_beside_another_is_shown_by_its_whole_name(
-    results: Path, other: Path, capsys: pytest.CaptureFixture[str]
+    results: Path, other: Path, hashbench: CommandLine
 ) -> None:
     write(results, row(ap=0.5))
     write(other, row(ap=0.75))
-    call(capsys, "results", "merge", other)
+    hashbench(f"results merge {other}")
     (beside,) = [name for name in stored_rows.names(results) if "~" in name]
     for shorter in (row().run, row().run[:-3]):
-        found = json.loads(call(capsys, "show", shorter, "--json")[1])["run"]
+        found = hashbench.json(f"show {shorter}")["run"]
         assert found["searches"]["database"]["ap"]["mean"] == 0.5
-    found = json.loads(call(capsys, "show", beside, "--json")[1])["run"]
+    found = hashbench.json(f"show {beside}")["run"]
     assert found["searches"]["database"]["ap"]["mean"] == 0.75 and Path(found["row"]).name == "digits-s1.jsonl"
 
 
-def test_rows_with_control_characters_are_left_out(
-    results: Path, other: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_rows_with_control_characters_are_left_out(results: Path, other: Path, hashbench: CommandLine) -> None:
     good = row("itq")
     write(results, good)
     write(other, good)
     for change in ({"reason": "gone\x1b]0;title\x07"}, {"hardware": {"cpu": "a\u202eb"}}):
         stored_rows.replace_first(other, to_line(row().model_copy(update=change)))
         place = f"{other}/rows/digits-s1.jsonl:1"
-        code, out, err = call(capsys, "results", "merge", other)
+        code, out, err = hashbench(f"results merge {other}")
         assert code == 1 and err.startswith(f"left out: {place}: not a row that hashbench wrote: ")
         assert err.count("\n") == 2 and (out + err).replace("\n", "").isprintable()
 
 
-def test_a_damaged_row_here_is_not_overwritten(results: Path, other: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_damaged_row_here_is_not_overwritten(results: Path, other: Path, hashbench: CommandLine) -> None:
     write(results, row())
     text = f'{{"run":"{row().run}",'
     place = damage(results, row(), text)
     write(other, row(), row("itq"))
-    code, _, err = call(capsys, "results", "merge", other)
+    code, _, err = hashbench(f"results merge {other}")
     assert code == 1 and err.startswith(f"left out: {place}: not a readable row: ")
     assert stored_rows.texts(results)[row().run] == text and len(stored_rows.names(results)) == 2
 
 
-def test_a_folder_is_not_merged_into_itself(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    write(results, row())
-    assert call(capsys, "results", "merge", results) == (
-        2,
-        "",
-        f"error: {results}: the folder that rows are merged into: name another one\n",
-    )
-    code, _, err = call(capsys, "results", "merge", results / "away")
-    assert (code, err) == (
-        2,
-        f"error: {results / 'away'}: not a results folder: one with a folder rows in it is expected\n",
-    )
+def folder(results: Path, run: str, *names: str) -> Path:
+    made = results / "runs" / run
+    made.mkdir(parents=True)
+    for name in names:
+        (made / name).write_text("x")
+    return made
+
+
+def test_prune_lists_and_removes_only_what_is_of_no_use(results: Path, hashbench: CommandLine) -> None:
+    rows = [row(), row(bits=24, status="failed"), row(bits=32), row(bits=48)]
+    write(results, *rows)
+    good, failed, damaged, newer = names = [each.run for each in rows]
+    damage(results, rows[2], f'{{"run":"{damaged}",')
+    stored_rows.edit(results, lambda content: content.update(schema=3), newer)
+    kept = [folder(results, name, "config.json") for name in (good, damaged, newer)]
+    kept.append(folder(results, "somebody-elses", "notes.txt"))
+    gone = [folder(results, failed, "config.json"), folder(results, "incomplete", "config.json", "checkpoint.pt")]
+    gone.append(folder(results, "just-a-lock", "lock"))
+    outside = results.parent / "outside"
+    outside.mkdir()
+    (results / "runs" / "link").symlink_to(outside)
+    code, out, err = hashbench("results prune")
+    assert (code, err.count("\n")) == (1, 1) and err.startswith("error: 1 row damaged: ")
+    lines, path = out.splitlines(), results / "rows" / "digits-s1.jsonl"
+    assert lines[0] == f"would remove {path}: {failed}: failed: it diverged"
+    assert lines[1].startswith(f"would remove {path}: {damaged}: damaged: not a readable row: Expecting property name")
+    assert lines[2] == f"would remove {gone[0]}: folder: its run failed"
+    assert lines[3] == f"would remove {gone[1]}: folder: no row, and no command of today continues its run"
+    assert lines[4].startswith(f"would remove {gone[2]}: folder: no row")
+    assert lines[5:] == ["5 to remove: --yes removes them"]
+    assert all(path.exists() for path in (*kept, *gone)) and stored_rows.names(results) == names
+    only = hashbench.json("results prune --only damaged --yes")
+    assert [each["run"] for each in only["found"]] == [damaged] and only["removed"] is True
+    assert stored_rows.names(results) == [good, failed, newer] and gone[0].exists()
+    code, out, err = hashbench("results prune --yes")
+    assert (code, err) == (0, "")
+    removed = [*gone, kept[1]]
+    named = sorted(f"removed {each}" for each in [path, path, *gone])
+    assert sorted(line.split(": ")[0] for line in out.splitlines()) == named
+    assert call(capsys, "results", "prune", "--yes")[0] == 0  # the folder of the damaged row has no row any more
+    assert not any(path.exists() for path in removed) and stored_rows.names(results) == [good, newer]
+    assert all(path.exists() for path in (kept[0], kept[2], kept[3], outside, results / "runs" / "link"))
+    assert hashbench("results prune") == (0, f"{results}: nothing to remove\n", "")
+
+
+def test_prune_leaves_what_a_process_works_on(results: Path, hashbench: CommandLine) -> None:
+    failed = row(status="failed")
+    write(results, failed)
+    busy = folder(results, failed.run, "config.json")
+    with FileLock(busy / "lock"):
+        assert hashbench("results prune --yes") == (0, f"{results}: nothing to remove\n", "")
+    assert stored_rows.names(results) == [failed.run] and busy.exists()
+
+
+def test_prune_does_not_remove_a_row_that_has_become_good(
+    results: Path, hashbench: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from hashbench.runs import prune
+
+    write(results, row(status="failed"))
+    listed = list(prune.useless(Store(results)))
+    write(results, row())  # the run is repeated between the list and the removal
+    monkeypatch.setattr("hashbench.cli.results.useless", lambda *_: listed)
+    assert hashbench("results prune --yes").code == 0
+    assert Store(results).named(row().run).status == "ok"

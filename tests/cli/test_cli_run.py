@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from support import stored_rows
-from support.command_line import call
+from support.command_line import CommandLine
 from support.fake_rows import row_of_run
 from support.stored_toy import small_images
 
@@ -49,23 +49,23 @@ def of(method: str, dataset: str = "digits", seed: int = 0) -> Run:
     return Run.resolve(dataset, "s1", method, {"bits": 8}, seed=seed)
 
 
-def test_a_failed_run_is_tried_again_only_when_asked(root: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_failed_run_is_tried_again_only_when_asked(root: str, hashbench: CommandLine) -> None:
     store = Store.default()
     store.write(row_of_run(of("lsh"), "failed"))
-    code, _, err = call(capsys, "--root", root, "run", "tiny")
+    code, _, err = hashbench(f"--root {root} run tiny")
     note = f"note: 1 runs failed in an earlier call, {of('lsh').name} the first: --retry-failed runs them again"
     assert (code, err.splitlines()[:2]) == (1, ["3 runs, 0 done, 2 to do", note])
     assert err.endswith("error: 1 of 3 runs failed\n")
     found = store.find("digits", "s1", str(of("lsh").name))
     assert found is not None and found.status == "failed"
-    assert call(capsys, "--root", root, "run", "tiny")[0] == 1  # there is nothing to do, and not all is measured
-    code, _, err = call(capsys, "--root", root, "run", "tiny", "--retry-failed")
+    assert hashbench(f"--root {root} run tiny").code == 1  # there is nothing to do, and not all is measured
+    code, _, err = hashbench(f"--root {root} run tiny --retry-failed")
     assert (code, err.splitlines()[0]) == (0, "3 runs, 2 done, 1 to do")
     found = store.find("digits", "s1", str(of("lsh").name))
     assert found is not None and found.status == "ok"
 
 
-def test_a_dry_run_says_how_long_the_runs_take(root: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_dry_run_says_how_long_the_runs_take(root: str, hashbench: CommandLine) -> None:
     store = Store.default()
     for method, hours in (("lsh", 2), ("itq", 1)):
         seconds = Seconds(train=3600.0 * hours, encode=0.0, score=0.0)
@@ -75,55 +75,44 @@ def test_a_dry_run_says_how_long_the_runs_take(root: str, capsys: pytest.Capture
             )
         )
     dry = ["--root", root, "run", "tiny", "--dry-run"]
-    code, out, err = call(capsys, *dry)
+    code, out, err = hashbench(*dry)
     assert (code, out.splitlines()) == (0, [str(of(method).name) for method in ("lsh", "itq", "agh")])
     unknown = "by past rows on the machines that made them, and 1 runs that no past row tells about"
     assert err.splitlines()[-1] == f"about 3.0 hours, {unknown}"
     for jobs, hours in (("2", "2.0"), ("8", "2.0")):  # the longest run is one run
-        said = call(capsys, *dry, "--jobs", jobs)[2].splitlines()
+        said = hashbench(*dry, f"--jobs {jobs}").err.splitlines()
         assert said[-1] == f"about {hours} hours, {unknown}"
-    assert call(capsys, *dry, "--jobs", "auto")[:2] == (0, out)
+    assert hashbench(*dry, "--jobs auto")[:2] == (0, out)
     for jobs in ("0", "-1", "2.5", "all"):
-        assert call(capsys, *dry, "--jobs", jobs) == (
+        assert hashbench(*dry, f"--jobs {jobs}") == (
             2,
             "",
             f"error: --jobs {jobs}: a whole number from 1 on, or auto\n",
         )
 
 
-def test_only_some_runs_of_a_table_are_made(root: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_only_some_runs_of_a_table_are_made(root: str, hashbench: CommandLine) -> None:
     some = ["--root", root, "run", "tiny", "--seeds", "2", "--only", "method=lsh", "--only", "method=itq"]
-    code, out, err = call(capsys, *some, "--only", "seed=1", "--dry-run")
+    code, out, err = hashbench(*some, "--only seed=1 --dry-run")
     assert (code, err.splitlines()[0]) == (0, "2 runs, 0 done, 2 to do")
     assert out.splitlines() == [str(Run.resolve("digits", "s1", m, {"bits": 8}, seed=1).name) for m in ("lsh", "itq")]
-    code, _, err = call(capsys, *some, "--only", "bits=8", "--only", "seed=0")
+    code, _, err = hashbench(*some, "--only bits=8 --only seed=0")
     assert (code, err.splitlines()[0]) == (0, "2 runs, 0 done, 2 to do")
     assert stored_rows.names(Store.default().folder) == sorted(str(of(m).name) for m in ("lsh", "itq"))
 
 
-def test_runs_that_the_table_does_not_have_are_one_line(root: str, capsys: pytest.CaptureFixture[str]) -> None:
-    for given, complaint in [
-        ("bits", "error: --only 'bits': KEY=VALUE is expected, as in --only bits=32"),
-        ("bits=9", "error: --only bits=9: unknown bits '9': one of 8"),
-    ]:
-        assert call(capsys, "--root", root, "run", "tiny", "--only", given) == (2, "", f"{complaint}\n")
-        assert not Store.default().files()
-
-
 def test_results_that_cannot_be_written_are_one_line_before_any_worker_starts(
-    root: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    root: str, tmp_path: Path, hashbench: CommandLine
 ) -> None:
     (tmp_path / "file").touch()
-    code, _, err = call(
-        capsys, "--root", root, "--results", tmp_path / "file" / "results", "run", "tiny", "--jobs", "2"
-    )
+    code, _, err = hashbench(f"--root {root} --results", tmp_path / "file" / "results", "run tiny --jobs 2")
     assert (code, len(err.splitlines())) == (2, 2)
     assert err.splitlines()[-1].startswith("error: ") and "cannot be written" in err
 
 
-def test_runs_in_workers_leave_what_they_print(toy_root: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_runs_in_workers_leave_what_they_print(toy_root: str, hashbench: CommandLine) -> None:
     some = ["--only", "method=lsh", "--only", "method=itq"]
-    code, _, err = call(capsys, "--root", toy_root, "run", "tiny", "--jobs", "2", *some)
+    code, _, err = hashbench(f"--root {toy_root} run tiny --jobs 2", *some)
     assert (code, err.count(" runs done, ")) == (0, 2)
     folders = [Store.default().run_folder(str(of(method, "toy").name)) for method in ("lsh", "itq")]
     assert all((folder / "output.txt").exists() for folder in folders)
@@ -147,11 +136,11 @@ def test_two_commands_at_once_share_the_work(toy_root: str, tmp_path: Path) -> N
         )
 
 
-def test_runs_whose_inputs_are_missing_are_not_tried(toy_root: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_runs_whose_inputs_are_missing_are_not_tried(toy_root: str, hashbench: CommandLine) -> None:
     table = Path(toy_root) / "experiments" / "tables" / "tiny.toml"
     row = '{ label = "CIFAR-10", method = "lsh", dataset = "cifar10" }'
     table.write_text(table.read_text().replace("rows = [", f"rows = [{row}, "))
-    code, _, err = call(capsys, "--root", toy_root, "run", "tiny")
+    code, _, err = hashbench(f"--root {toy_root} run tiny")
     assert code == 1
     assert err.splitlines()[:4] == [
         "4 runs, 0 done, 4 to do",
@@ -164,9 +153,9 @@ def test_runs_whose_inputs_are_missing_are_not_tried(toy_root: str, capsys: pyte
 
 
 def test_a_table_of_which_no_run_can_begin_is_three_lines_and_writes_nothing(
-    capsys: pytest.CaptureFixture[str],
+    hashbench: CommandLine,
 ) -> None:
-    code, out, err = call(capsys, "run", "talr_table1")
+    code, out, err = hashbench("run talr_table1")
     first, missing, error = err.splitlines()
     assert (code, out, first) == (2, "", "80 runs, 0 done, 80 to do")
     assert missing.startswith("missing: the data set cifar10, the weights of vggf, the data set nuswide21 (80 of 80")
@@ -179,19 +168,19 @@ def test_a_table_of_which_no_run_can_begin_is_three_lines_and_writes_nothing(
     assert not Store.default().folder.exists()
 
 
-def test_a_dry_run_of_one_run_says_what_is_missing(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_dry_run_of_one_run_says_what_is_missing(hashbench: CommandLine) -> None:
     words = ("train", "talr-ap", "cifar10", "--protocol", "s1", "--bits", 32, "--model", "vggf", "--dry-run")
-    code, _, err = call(capsys, *words)
+    code, _, err = hashbench(*words)
     assert code == 0
     assert err.splitlines()[0] == "missing: the data set cifar10, the weights of vggf"
     assert err.splitlines()[1].startswith("to get it: hashbench download cifar10; get https://")
-    none = call(capsys, *words, "--weights", "none")[2]
+    none = hashbench(*words, "--weights none").err
     assert none.splitlines()[0] == "missing: the data set cifar10"
-    assert call(capsys, "train", "itq", "digits", "--bits", 8, "--dry-run")[2] == ""
+    assert hashbench("train itq digits --bits 8 --dry-run").err == ""
 
 
 def test_without_pytorch_what_needs_it_is_refused_before_anything_is_written(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    hashbench: CommandLine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(needs, "find_spec", lambda name: None)  # as importlib finds what is not installed
     monkeypatch.chdir(tmp_path)
@@ -199,11 +188,11 @@ def test_without_pytorch_what_needs_it_is_refused_before_anything_is_written(
         ("train", "talr-ap", "digits", "--bits", 8),
         ("bench", "digits", "--methods", "itq,talr-ap", "--bits", 8),
     ):
-        code, out, err = call(capsys, *command)
+        code, out, err = hashbench(*command)
         assert (code, out, err.count("\n")) == (2, "", 1)
         assert err.startswith("error: torch is not installed: deep methods need the extra train: ")
         assert not Store.default().folder.exists() and not (tmp_path / "experiments").exists()
-    code, _, err = call(capsys, "run", "digits", "--only", "method=lsh", "--only", "method=dpsh", "--only", "bits=12")
+    code, _, err = hashbench("run digits --only method=lsh --only method=dpsh --only bits=12")
     assert code == 1 and "missing: PyTorch (1 of 2 runs need it)" in err
     assert [row.method for row in Store.default().rows()] == ["lsh"]
 

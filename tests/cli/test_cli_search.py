@@ -7,54 +7,43 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
-from support.command_line import call
+from support.command_line import CommandLine
 
 from hashbench.codes import files
 from hashbench.runs.store import Store
 
-TRAIN = ["train", "lsh", "digits", "--protocol", "s1", "--bits", "16", "--json"]
+TRAIN = "train lsh digits --protocol s1 --bits 16 --json"
 
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> str:
-    name: str = json.loads(call(capsys, *TRAIN)[1])["run"]
+def run(hashbench: CommandLine) -> str:
+    name: str = json.loads(hashbench(TRAIN).out)["run"]
     return name
 
 
-def test_a_wrong_question_is_one_line(capsys: pytest.CaptureFixture[str], run: str, tmp_path: Path) -> None:
-    out = tmp_path / "near.npz"
-    for arguments in ([run, tmp_path / "none"], ["no-such-run"]):
-        code, printed, error = call(capsys, "search", *arguments, "--out", out)
-        assert (code, printed, error.count("\n")) == (2, "", 1)
-        assert error.startswith("error: ")
-    assert not out.exists()
-
-
-def test_one_image_and_a_folder_are_queries_of_a_run(
-    capsys: pytest.CaptureFixture[str], run: str, tmp_path: Path
-) -> None:
+def test_one_image_and_a_folder_are_queries_of_a_run(hashbench: CommandLine, run: str, tmp_path: Path) -> None:
     own = tmp_path / "own"
     own.mkdir()
     for n in range(2):
         Image.fromarray(np.full((8, 8), 3 * n, np.uint8) + np.eye(8, dtype=np.uint8)).save(own / f"{n}.png")
     out = tmp_path / "one.npz"
-    assert call(capsys, "encode", run, own / "1.png", "--out", out)[0] == 0
+    assert hashbench(f"encode {run}", own / "1.png", f"--out {out}").code == 0
     with np.load(out) as saved:
         assert saved["names"].tolist() == ["1.png"]
         code = saved["codes"][0]
     store = Store.default()
     database = files.load(store.run_folder(store.named(run).run) / "codes.npz").database.bits()
     near = np.argsort((code != database).sum(axis=1), kind="stable")[:3].tolist()
-    one = json.loads(call(capsys, "search", run, own / "1.png", "--top", 3, "--json")[1])
+    one = hashbench.json(f"search {run}", own / "1.png", "--top 3")
     assert (one["names"], one["ids"]) == (["1.png"], [near])
-    status, printed, _ = call(capsys, "search", run, own, "--top", 3)
+    status, printed, _ = hashbench(f"search {run} {own} --top 3")
     assert status == 0
     lines = printed.splitlines()[4:]
     assert [line.split()[0] for line in lines] == ["0.png", "1.png"]
     assert [int(word) for word in lines[1].split()[1::2]] == near
     for n in range(2, 12):  # a folder of more than ten images has a line each too
         shutil.copy(own / "1.png", own / f"{n}.png")
-    assert len(call(capsys, "search", run, own)[1].splitlines()) == 4 + 12
-    call(capsys, "search", run, own, "--top", 3, "--out", tmp_path / "near.npz")
+    assert len(hashbench(f"search {run} {own}").lines) == 4 + 12
+    hashbench(f"search {run} {own} --top 3 --out", tmp_path / "near.npz")
     with np.load(tmp_path / "near.npz") as found:
         assert found["ids"][1].tolist() == near

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import typer
-from support.command_line import call
+from support.command_line import CommandLine
 
 from hashbench.cli._app import app, main
 from hashbench.cli._terminal import _note_folder
@@ -70,7 +70,7 @@ READING = [
 
 @pytest.mark.parametrize("command", READING, ids=" ".join)
 def test_a_command_says_which_rows_it_reads_where_nothing_else_does(
-    command: tuple[str, ...], capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    command: tuple[str, ...], hashbench: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Once, on stderr; not where --results, a clone or the root that one stands in says it, nor with --quiet."""
     for option in ("HASHBENCH_ROOT", "HASHBENCH_RESULTS", "HASHBENCH_QUIET"):
@@ -78,24 +78,22 @@ def test_a_command_says_which_rows_it_reads_where_nothing_else_does(
     monkeypatch.chdir(tmp_path)
     said = f"note: rows are read from {tmp_path / 'results'}; --results names another folder\n"
     _note_folder.cache_clear()
-    assert said not in call(capsys, "--quiet", *command)[2]
+    assert said not in hashbench("--quiet", *command).err
     monkeypatch.setenv("HASHBENCH_QUIET", "")
     _note_folder.cache_clear()
-    assert call(capsys, *command)[2].count(said) == 1
+    assert hashbench(*command).err.count(said) == 1
     _note_folder.cache_clear()
-    assert said not in call(capsys, "--results", "results", *command)[2]
+    assert said not in hashbench("--results results", *command).err
     monkeypatch.setenv("HASHBENCH_RESULTS", "")
     (tmp_path / "experiments" / "tables").mkdir(parents=True)
-    assert said not in call(capsys, *command)[2]
+    assert said not in hashbench(*command).err
 
 
-def test_in_the_clone_no_note_says_which_rows_are_read(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_in_the_clone_no_note_says_which_rows_are_read(hashbench: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
     for option in ("HASHBENCH_ROOT", "HASHBENCH_RESULTS"):
         monkeypatch.delenv(option)
     monkeypatch.chdir(Path(__file__).parent)
-    assert call(capsys, "list", "runs", "--only", "dataset=digits")[2] == ""
+    assert hashbench("list runs --only dataset=digits").err == ""
 
 
 COMPLETED = {
@@ -112,14 +110,14 @@ COMPLETED = {
 }
 
 
-def test_a_shell_completes_names(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_shell_completes_names(monkeypatch: pytest.MonkeyPatch, hashbench: CommandLine) -> None:
     path = Store.default().rows_path("a", "p")
     path.parent.mkdir(parents=True)
     path.write_text('{"run":"a-run","seed":0}\n')
     for typed, offered in COMPLETED.items():
         for key, value in asked(*typed).items():
             monkeypatch.setenv(key, value)
-        _, out, err = call(capsys)
+        _, out, err = hashbench()
         assert (out.split(), err) == (offered, ""), typed
 
 

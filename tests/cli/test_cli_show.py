@@ -233,28 +233,6 @@ def test_it_fits_80_columns_but_for_addresses_and_commands(capsys: pytest.Captur
         assert all(line.startswith("$ ") or "://" in line or "/data/weights/" in line for line in long), long
 
 
-def test_an_unknown_name_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
-    for seed in range(2):
-        store_run(Run.resolve("digits", "s1", "lsh", {"bits": 12}, seed=seed), ap=0.5)
-    for arguments, complaint in [
-        (
-            ("talr",),
-            "nothing is called 'talr': did you mean talr_ap (method), talr_appendix_d (table), talr_figure1 (figure),",
-        ),
-        (
-            ("zzzzz",),
-            "nothing is called 'zzzzz': it is no method, dataset, table, figure, run, metric, model, features (hash",
-        ),
-        (("lsh", "--kind", "table"), "--kind of hashbench show is gone: hashbench show KIND/NAME"),
-        (("table/lsh",), "nothing is called 'lsh': it is no table (hashbench list shows the names)"),
-        (("digits-s1",), "nothing is called 'digits-s1': 2 runs begin so (hashbench list runs)"),
-    ]:
-        assert run("show", *arguments) == 2
-        captured = capsys.readouterr()
-        assert captured.out == "" and captured.err.count("\n") == 1
-        assert captured.err.startswith(f"error: {complaint}")
-
-
 def test_a_figure_that_needs_no_run_says_so(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("show", "talr_figure1") == 0
     out = capsys.readouterr().out

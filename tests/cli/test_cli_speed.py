@@ -1,13 +1,12 @@
 """``hashbench speed``: real steps for some seconds, the hours of the run, nothing stored."""
 
-import json
 import tempfile
 from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from support.command_line import call
+from support.command_line import CommandLine
 from support.fake_rows import row_of_run
 
 from hashbench.contract import BinaryOutput
@@ -19,7 +18,7 @@ from hashbench.runs.store import Store
 from hashbench.training import speed
 from hashbench.training.hasher import DeepHasher
 
-DIGITS = ("digits", "--protocol", "s1", "--bits", 12, "--model", "mlp", "--device", "cpu")
+DIGITS = "digits --protocol s1 --bits 12 --model mlp --device cpu"
 
 
 @pytest.fixture
@@ -67,14 +66,14 @@ def test_a_training_that_ends_before_is_the_whole_run(temporary: Path) -> None:
     assert row.hasher_bytes == found.hasher_bytes
 
 
-def test_steps_are_timed_and_nothing_is_stored(temporary: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_steps_are_timed_and_nothing_is_stored(temporary: Path, hashbench: CommandLine) -> None:
     words = ("speed", "talr-ap", *DIGITS, "--set", "epochs=100000", "--seconds", 0.5)
-    code, out, err = call(capsys, *words)
+    code, out, err = hashbench(*words)
     assert (code, err) == (0, "")
     keys = [line.split()[0] for line in out.splitlines() if not line.startswith(" ")]
     assert keys == ["run", "device", "speed", "hours", "memory", "disk"]
     assert max(map(len, out.splitlines())) <= 80
-    found = json.loads(call(capsys, *words, "--json")[1])
+    found = hashbench.json(*words)
     assert found["n_items"] == 100_000 * 500
     assert 0 < found["timed_steps"] * 2 <= found["n_items"]
     seconds = found["n_items"] / found["items_per_s"]
@@ -84,7 +83,7 @@ def test_steps_are_timed_and_nothing_is_stored(temporary: Path, capsys: pytest.C
 
 
 def test_the_run_that_it_starts_from_is_timed_first_unless_it_is_trained(
-    temporary: Path, capsys: pytest.CaptureFixture[str]
+    temporary: Path, hashbench: CommandLine
 ) -> None:
     settings = {"base": "npairs", "d": 16, "k": 1, "model": "mlp", "classes_per_batch": 10, "batch_size": 20}
     given = {**settings, "epochs": 1, "steps_per_epoch": 3}
@@ -99,7 +98,7 @@ def test_the_run_that_it_starts_from_is_timed_first_unless_it_is_trained(
     row_of(run.base, store, Options(device="cpu"))
     assert speed_of_runs.measure(run, store, Options(device="cpu"), seconds=0.3).base is None
     words = [word for key, value in given.items() if key != "model" for word in ("--set", f"{key}={value}")]
-    code, out, _ = call(capsys, "speed", "sparse-hash", "digits", "--model", "mlp", *words, "--seconds", 0.3)
+    code, out, _ = hashbench("speed sparse-hash digits --model mlp", *words, "--seconds 0.3")
     assert code == 0 and f"from {run.base.name}" in " ".join(out.split())
 
 
@@ -116,31 +115,8 @@ def test_repeated_codes_are_as_many_as_the_items(temporary: Path) -> None:
     assert np.array_equal(whole.database.words, output.database.words[np.arange(1297) % n])
 
 
-@pytest.mark.parametrize(
-    ("arguments", "complaint"),
-    [
-        (("talr_app", "digits"), "unknown method 'talr_app': did you mean talr_ap"),
-        (("talr_ap", "digitz"), "unknown dataset 'digitz': did you mean digits"),
-        (("talr_ap", "cifar10", "--protocol", "s1", "--bits", 8, "--model", "small_cnn"), "not here: the data set cif"),
-        (("talr_ap", "nuswide21", "--protocol", "s1", "--bits", 8, "--model", "linear"), "not here: the data set nus"),
-        (("talr_ap", "digits", "--bits", 8, "--model", "vggf"), "not here: the weights of vggf: get https://"),
-        (("talr_ap", "digits", "--bits", 8, "--model", "mlp", "--set", "features=gist"), "not here: the features gist"),
-        (("talr_ap", "digits", "--bits", 8, "--precision", "fastest"), "precision 'fastest': one of auto, float32, bf"),
-        (("talr_ap", "digits", "--bits", 8, "--device", "cuda:99"), "device 'cuda:99' is not here"),
-        (("itq", "digits", "--bits", 8), "itq trains no network, so it has no steps to time; no row says how long"),
-    ],
-)
-def test_what_cannot_be_measured_is_one_line(
-    arguments: tuple[object, ...], complaint: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    code, out, err = call(capsys, "speed", *arguments)
-    assert (code, out, err.count("\n")) == (2, "", 1)
-    assert err.startswith(f"error: {complaint}")
-    assert not Store.default().folder.exists()
-
-
-def test_of_a_method_without_steps_past_runs_tell(capsys: pytest.CaptureFixture[str]) -> None:
+def test_of_a_method_without_steps_past_runs_tell(hashbench: CommandLine) -> None:
     row = row_of_run(Run.resolve("digits", "s1", "itq", {"bits": 8}), ap=0.5)
     Store.default().write(row.model_copy(update={"seconds": Seconds(train=1.0, encode=2.0, score=3.5)}))
-    code, _, err = call(capsys, "speed", "itq", "digits", "--bits", 8)
+    code, _, err = hashbench("speed itq digits --bits 8")
     assert code == 2 and "past runs like it took 6.5 s: hashbench train itq digits --protocol s1 --bits 8" in err

@@ -2,14 +2,12 @@
 
 import csv
 import io
-import json
 from pathlib import Path
 
 import pytest
-from support.command_line import call
+from support.command_line import CommandLine
 from support.small_root import small_root
 
-from hashbench.datasets.protocol import N_SPLITS
 from hashbench.runs.store import Store
 
 TINY = """
@@ -39,14 +37,14 @@ def tiny_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tables / "fixed.toml").write_text(TINY.replace("DATASET", "cifar10").replace("PROTOCOL", "s2_official"))
 
 
-def test_each_cell_is_run_on_each_split_with_each_seed(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    names = call(capsys, "run", "tiny", "--splits", "3", "--seeds", "2", "--dry-run")[1].split()
+def test_each_cell_is_run_on_each_split_with_each_seed(hashbench: CommandLine, tmp_path: Path) -> None:
+    names = hashbench("run tiny --splits 3 --seeds 2 --dry-run").out.split()
     assert [name.rsplit("-", 1)[0].removeprefix("digits-s1-lsh-4b-") for name in names] == [
         *("s0", "s1", "split1-s0", "split1-s1", "split2-s0", "split2-s1")
     ]
-    assert call(capsys, "run", "tiny", "--seeds", "2")[0] == 0
-    assert call(capsys, "run", "tiny", "--splits", "3", "--seeds", "2", "--dry-run")[1].split() == names[2:]
-    code, _, err = call(capsys, "run", "tiny", "--splits", "2", "--seeds", "2")
+    assert hashbench("run tiny --seeds 2").code == 0
+    assert hashbench("run tiny --splits 3 --seeds 2 --dry-run").out.split() == names[2:]
+    code, _, err = hashbench("run tiny --splits 2 --seeds 2")
     assert code == 0 and "4 runs, 2 done, 2 to do" in err
     rows = {row.run: row for row in Store(tmp_path / "results").rows()}
     assert set(rows) == set(names[:4])
@@ -55,11 +53,11 @@ def test_each_cell_is_run_on_each_split_with_each_seed(capsys: pytest.CaptureFix
 
 
 def test_a_table_shows_the_own_split_or_says_over_how_many_its_deviation_is(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
+    hashbench: CommandLine, tmp_path: Path
 ) -> None:
-    call(capsys, "run", "tiny", "--splits", "2", "--seeds", "2")
-    own = call(capsys, "table", "tiny", "--format", "csv")[1]
-    both = call(capsys, "table", "tiny", "--splits", "2", "--format", "csv")[1]
+    hashbench("run tiny --splits 2 --seeds 2")
+    own = hashbench("table tiny --format csv").out
+    both = hashbench("table tiny --splits 2 --format csv").out
     (one,), (two,) = (list(csv.DictReader(io.StringIO(text))) for text in (own, both))
     assert [(each["n_splits"], each["n_seeds"], each["n_runs"]) for each in (one, two)] == [
         ("1", "2", "2"),
@@ -68,20 +66,30 @@ def test_a_table_shows_the_own_split_or_says_over_how_many_its_deviation_is(
     means = {(row.split_seed, row.seed): row.metrics["ap"].mean or 0 for row in Store(tmp_path / "results").rows()}
     assert float(one["measured"]) == pytest.approx((means[None, 0] + means[None, 1]) / 2, abs=1e-6)
     assert float(two["measured"]) == pytest.approx(sum(means.values()) / 4, abs=1e-6)
-    text = call(capsys, "table", "tiny")[1]
+    text = hashbench("table tiny").out
     assert "standard deviation over 2 seeds of one split: the spread of training alone)" in text
-    text = call(capsys, "table", "tiny", "--splits", "2")[1]
+    text = hashbench("table tiny --splits 2").out
     assert text.startswith("## Tiny, on 2 splits\n") and "standard deviation over 2 splits x 2 seeds)" in text
-    found = json.loads(call(capsys, "table", "tiny", "--splits", "2", "--json")[1])["tables"][0]
+    found = hashbench.json("table tiny --splits 2")["tables"][0]
     assert [found["sections"][0]["cells"][0][key] for key in ("n_splits", "n_seeds", "n_runs")] == [2, 2, 4]
-    written = call(capsys, "table", "tiny", "--splits", "2", "--write")
+    written = hashbench("table tiny --splits 2 --write")
     assert written[0] == 0
     assert {path.stem for path in (tmp_path / "results" / "tables").glob("*.md")} == {"tiny_splits2"}
 
 
-def test_status_counts_the_runs_of_each_split(capsys: pytest.CaptureFixture[str]) -> None:
-    call(capsys, "run", "tiny", "--splits", "2")
-    assert call(capsys, "status", "tiny", "--splits", "2")[1].splitlines() == [
+def test_distinct_codes_are_shown_on_request(hashbench: CommandLine, tmp_path: Path) -> None:
+    hashbench("run tiny")
+    (row,) = Store(tmp_path / "results").rows()
+    assert row.distinct_codes is not None
+    shown = f"{row.distinct_codes.queries}, {row.distinct_codes.database}"
+    assert f"‡ {{{shown}}} |" in hashbench("table tiny --distinct").out
+    assert rf"$^\ddagger$ \{{{shown}\}} \\" in hashbench("table tiny --distinct --format latex").out
+    assert shown not in hashbench("table tiny").out
+
+
+def test_status_counts_the_runs_of_each_split(hashbench: CommandLine) -> None:
+    hashbench("run tiny --splits 2")
+    assert hashbench("status tiny --splits 2").lines == [
         "tiny_splits2: 2 runs done, 0 failed, 0 missing; 1 of 1 cells measured, 0 not",
         "available yet; hours left: 0.0",
         "",
@@ -90,62 +98,46 @@ def test_status_counts_the_runs_of_each_split(capsys: pytest.CaptureFixture[str]
         "",
         "# done, + partly, x failed, . missing, - not available yet",
     ]
-    found = json.loads(call(capsys, "status", "tiny", "--splits", "3", "--seeds", "2", "--json")[1])
+    found = hashbench.json("status tiny --splits 3 --seeds 2")
     assert (found["splits"], found["seeds"], found["done"], found["missing"]) == (3, 2, 2, 4)
     (cell,) = found["cells"]
     assert cell["done"] == [0, "0 of split 1"]
     assert cell["missing"] == [1, "1 of split 1", "0 of split 2", "1 of split 2"]
-    assert "LSH  +       0 of 1" in call(capsys, "status", "tiny", "--splits", "3")[1]
+    assert "LSH  +       0 of 1" in hashbench("status tiny --splits 3").out
 
 
 def test_of_a_table_whose_repeats_are_splits_repeat_r_is_seed_r_on_split_r(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
+    hashbench: CommandLine, tmp_path: Path
 ) -> None:
-    names = call(capsys, "run", "record", "--seeds", "3", "--dry-run")[1].split()
-    assert names[:1] == call(capsys, "run", "tiny", "--dry-run")[1].split()  # the row of the published split stays
+    names = hashbench("run record --seeds 3 --dry-run").out.split()
+    assert names[:1] == hashbench("run tiny --dry-run").out.split()  # the row of the published split stays
     assert [name.rsplit("-", 1)[0].removeprefix("digits-s1-lsh-4b-") for name in names] == [
         *("s0", "split1-s1", "split2-s2")
     ]
-    assert "2 runs, 0 done, 2 to do" in call(capsys, "run", "record", "--seeds", "2")[2]
-    assert "2 runs, 2 done, 0 to do" in call(capsys, "run", "record", "--seeds", "2")[2]
+    assert "2 runs, 0 done, 2 to do" in hashbench("run record --seeds 2").err
+    assert "2 runs, 2 done, 0 to do" in hashbench("run record --seeds 2").err
     rows = {row.run: row for row in Store(tmp_path / "results").rows()}
     assert rows.keys() == {*names[:2]}
-    found = json.loads(call(capsys, "status", "record", "--seeds", "3", "--json")[1])
+    found = hashbench.json("status record --seeds 3")
     assert (found["seeds"], found["splits"], found["done"], found["missing"]) == (1, 3, 2, 1)
     assert (found["cells"][0]["done"], found["cells"][0]["missing"]) == ([0, "1 of split 1"], ["2 of split 2"])
-    (cell,) = csv.DictReader(io.StringIO(call(capsys, "table", "record", "--format", "csv")[1]))
+    (cell,) = csv.DictReader(io.StringIO(hashbench("table record --format csv").out))
     assert (cell["n_splits"], cell["n_seeds"], cell["runs"]) == ("2", "1", ";".join(names[:2]))
     means = [row.metrics["ap"].mean or 0 for row in rows.values()]
     assert float(cell["measured"]) == pytest.approx(sum(means) / 2, abs=1e-6)
 
 
-def test_a_cell_without_further_splits_shows_its_seeds_and_a_mark(capsys: pytest.CaptureFixture[str]) -> None:
-    call(capsys, "run", "tiny", "--seeds", "2")
-    text = call(capsys, "table", "record")[1]
+def test_a_cell_without_further_splits_shows_its_seeds_and_a_mark(hashbench: CommandLine) -> None:
+    hashbench("run tiny --seeds 2")
+    text = hashbench("table record").out
     assert "over 2 seeds of one split: the spread of training alone" in text
     assert "‡¹ |" in text and "¹ rows of one split, so that nothing is claimed." in text
-    assert "$^1$" in call(capsys, "table", "record", "--format", "latex")[1]
-    call(capsys, "run", "record", "--seeds", "2")
-    text = call(capsys, "table", "record")[1]
+    assert "$^1$" in hashbench("table record --format latex").out
+    hashbench("run record --seeds 2")
+    text = hashbench("table record").out
     assert "over 2 splits x 1 seed)" in text and "¹" not in text
 
 
-def test_a_repeat_beyond_the_splits_that_searches_leave_out_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    for command in ("run", "status"):
-        code, _, err = call(capsys, command, "record", "--seeds", str(N_SPLITS + 1))
-        why = "a repeat of record is a split, and searches leave out the queries of 5 splits"
-        assert (code, err) == (2, f"error: --seeds 6: {why}: 5 at most\n")
-        code, _, err = call(capsys, command, "record", "--splits", "2")
-        assert (code, err) == (2, "error: --splits 2: the repeats of record are splits: --seeds 2 makes so many\n")
-
-
-def test_of_a_split_that_is_given_the_repeats_are_seeds(capsys: pytest.CaptureFixture[str]) -> None:
-    missing = json.loads(call(capsys, "status", "fixed_record", "--seeds", "3", "--json")[1])["cells"][0]["missing"]
+def test_of_a_split_that_is_given_the_repeats_are_seeds(hashbench: CommandLine) -> None:
+    missing = hashbench.json("status fixed_record --seeds 3")["cells"][0]["missing"]
     assert missing == [0, 1, 2]
-
-
-@pytest.mark.parametrize("command", ["run", "status", "table"])
-def test_a_published_split_is_refused_in_one_line(capsys: pytest.CaptureFixture[str], command: str) -> None:
-    code, out, err = call(capsys, command, "fixed", "--splits", "2")
-    assert (code, out) == (2, "")
-    assert err == ("error: split 1: nothing is drawn in cifar10 s2_official, its ids are given: it has one split\n")

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from support.command_line import call
+from support.command_line import CommandLine
 from support.searches import search_of
 from support.small_root import small_root
 
@@ -40,12 +40,12 @@ def small() -> Search:
     return Search.named("small")
 
 
-def test_a_search_is_printed_as_markdown(capsys: pytest.CaptureFixture[str]) -> None:
-    assert call(capsys, "table", "small") == (0, PRINTED, "")
+def test_a_search_is_printed_as_markdown(hashbench: CommandLine) -> None:
+    assert hashbench("table small") == (0, PRINTED, "")
 
 
-def test_a_search_is_printed_as_csv(small: Search, capsys: pytest.CaptureFixture[str]) -> None:
-    status, out, _ = call(capsys, "table", "small", "--format", "csv")
+def test_a_search_is_printed_as_csv(small: Search, hashbench: CommandLine) -> None:
+    status, out, _ = hashbench("table small --format csv")
     rows = list(csv.DictReader(io.StringIO(out)))
     assert status == 0 and len(rows) == len(small.trials) == 10
     assert rows[2] == {
@@ -57,26 +57,26 @@ def test_a_search_is_printed_as_csv(small: Search, capsys: pytest.CaptureFixture
 
 
 @pytest.mark.parametrize("output", ["text", "latex", "html"])
-def test_every_format_has_the_choices(output: str, capsys: pytest.CaptureFixture[str]) -> None:
-    status, out, _ = call(capsys, "table", "small", "--format", output)
+def test_every_format_has_the_choices(output: str, hashbench: CommandLine) -> None:
+    status, out, _ = hashbench(f"table small --format {output}")
     assert status == 0 and re.search(r"ITQ\W.*0\.550\W.*iterations = 329", out)
 
 
-def test_json_has_the_choices_and_an_unknown_name_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
-    status, out, err = call(capsys, "table", "small", "--json")
+def test_json_has_the_choices_and_an_unknown_name_is_one_line(hashbench: CommandLine) -> None:
+    status, out, err = hashbench("table small --json")
     (search,) = json.loads(out)["searches"]
     assert (status, err, search["search"], search["choices"][0]["ap"]) == (0, "", "small", 0.55)
-    status, _, err = call(capsys, "table", "smal")
+    status, _, err = hashbench("table smal")
     assert status == 2 and len(err.splitlines()) == 1
 
 
 def test_every_table_comes_with_every_search(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hashbench: CommandLine
 ) -> None:
     small_root(tmp_path, monkeypatch)
-    assert call(capsys, "table", "--all")[:2] == (0, PRINTED)
-    assert call(capsys, "table", "--all", "--format", "latex")[0] == 0
-    status, out, _ = call(capsys, "table", "--all", "--write")
+    assert hashbench("table --all")[:2] == (0, PRINTED)
+    assert hashbench("table --all --format latex").code == 0
+    status, out, _ = hashbench("table --all --write")
     assert status == 0 and str(path_of("small").with_suffix(".md")) in out
     assert path_of("small").with_suffix(".md").read_text() == MARKDOWN
     listed = (paths.results() / "README.md").read_text()

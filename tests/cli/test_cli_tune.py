@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.command_line import call
+from support.command_line import CommandLine
 from support.command_line import status as run
 from support.searches import changed_root
 from support.together import together
@@ -62,10 +62,10 @@ def test_a_search_has_a_line_for_each_trial_and_leaves_no_working_files(made: Pa
     assert [path.name for path in made.rglob("*")] == ["tune", "pair.jsonl"]
 
 
-def goes_on_in_two_processes(made: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def goes_on_in_two_processes(made: Path, hashbench: CommandLine) -> None:
     """What a search of one trial becomes, made of a line that is there and five that are not."""
     (before,) = path_of("pair").read_text().splitlines()[1:]
-    status, out, err = call(capsys, *BOTH, "--jobs", "2", "--json")
+    status, out, err = hashbench(*BOTH, "--jobs 2 --json")
     assert status == 0 and "6 runs of 2 x 2 trials, 1 done, 5 to do" in err
     assert before in path_of("pair").read_text().splitlines()  # with its times: it was not made again
     assert lines(paths.results()) == lines(made)
@@ -96,43 +96,39 @@ def test_a_search_killed_in_the_middle_goes_on_in_two_processes(made: Path, caps
     goes_on_in_two_processes(made, capsys)
 
 
-def test_a_trial_with_the_settings_of_another_one_has_its_result(
-    made: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_trial_with_the_settings_of_another_one_has_its_result(made: Path, hashbench: CommandLine) -> None:
     with_lines(made, slice(3, 6), ("lsh",))
     before = path_of("pair").read_text().splitlines()[1:]
-    status, _, err = call(capsys, "tune", "lsh", "digits", *BOTH[4:6], "--trials", "3", *BOTH[8:])
+    status, _, err = hashbench("tune lsh digits", *BOTH[4:6], "--trials 3", *BOTH[8:])
     assert status == 0 and "4 runs of 1 x 3 trials, 3 done, 1 to do" in err
     *stored, third = path_of("pair").read_text().splitlines()[1:]
     assert stored == before and json.loads(third) == {**json.loads(before[-1]), "trial": 3}
 
 
-def test_the_trials_that_are_missing_are_printed(made: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_trials_that_are_missing_are_printed(made: Path, hashbench: CommandLine) -> None:
     with_lines(made, slice(0, 5))
-    status, out, _ = call(capsys, *BOTH, "--dry-run")
+    status, out, _ = hashbench(*BOTH, "--dry-run")
     assert status == 0 and out.splitlines() == [each["run"] for each in lines(made)[6:]]
 
 
-def test_trials_of_equal_settings_are_printed_as_one_run(capsys: pytest.CaptureFixture[str]) -> None:
-    status, out, err = call(
-        capsys, "tune", "lsh", "digits", "--bits", "8", "--trials", "6", "--repeats", "1", "--dry-run"
-    )
+def test_trials_of_equal_settings_are_printed_as_one_run(hashbench: CommandLine) -> None:
+    status, out, err = hashbench("tune lsh digits --bits 8 --trials 6 --repeats 1 --dry-run")
     assert status == 0 and "7 to do; the next 7 are 6 runs: trials of equal settings are one" in err
     assert len(set(out.splitlines())) == len(out.splitlines()) == 6
 
 
 def test_a_method_whose_trials_all_fail_is_told_and_not_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hashbench: CommandLine
 ) -> None:
     recipe = changed_root(tmp_path, monkeypatch) / "experiments" / "recipes" / "ours.toml"
     head = 'title = "Ours"\nwhy = "a test"\nwhen = { dataset = "digits", model = "linear" }\n' + VALUES
     recipe.write_text(head)
     tune = ["tune", "itq", "lsh", "digits", "--recipe", "ours", "--bits", "80", "--trials", "1", "--repeats", "1"]
     tune += ["--set", "normalise=channel_unit_norm"]
-    status, out, err = call(capsys, *tune)
+    status, out, err = hashbench(*tune)
     assert status == 1 and "+[methods.lsh]\n+tuned = " in out and "+[methods.itq]" not in out
     assert "not written: --write puts these values into" in err and recipe.read_text() == head
-    status, out, err = call(capsys, *tune, "--write")
+    status, out, err = hashbench(*tune, "--write")
     reason = "80 bits from 64 features: at most 64 bits"
     assert status == 1 and err.splitlines()[-1] == f"error: every trial failed of itq: {reason}"
     assert f"| ITQ | failed |  | none of 1 | 1 of 1 | nothing: {reason} |" in out
@@ -144,40 +140,8 @@ def test_a_method_whose_trials_all_fail_is_told_and_not_written(
     given = {key: value for key, value in Search.named("ours").question.given("lsh").items() if key != "centre"}
     assert json.dumps(Run.resolve("digits", "s1", "lsh", given).settings.centre) == choice  # type: ignore[attr-defined]
     # a failed trial has ended, until it is asked for again
-    assert "4 done, 0 to do" in call(capsys, *tune)[2]
-    assert "2 done, 2 to do" in call(capsys, *tune, "--retry-failed", "--dry-run")[2]
-
-
-@together(
-    ("arguments", "complaint"),
-    [
-        (["lsh"], "a data set is missing: one of "),
-        (["digits"], "a method is missing: one of "),
-        (["lsh", "digts"], "unknown dataset 'digts': did you mean digits?"),
-        (["lsh", "digits", "--protocol", "s9"], "unknown protocol of digits 's9': did you mean s1?"),
-        (["lsh", "cifar10"], "cifar10: which protocol? --protocol NAME is needed: "),
-        (["lsh", "digits", "--recipe", "mlp_digts"], "unknown recipe 'mlp_digts': did you mean mlp_digits"),
-        (
-            ["lsh", "digits", "--recipe", "mlp_digits"],
-            "recipe mlp_digits is for mlp networks or hash functions, and lsh",
-        ),
-        (["lsh", "digits", "--set", "centr=true"], "unknown setting of lsh 'centr': did you mean centre?"),
-        (["itq", "digits", "--set", "iterations=-1", "--trials", "1"], "itq on digits: iterations: "),
-        (["opq", "digits", "--bits", "12"], "opq on digits: bits: Input should be a multiple of 8"),
-        (["sparse_th", "digits"], "sparse_th makes no binary codes, which are compared here"),
-        (["lsh", "digits", "--name", "../up"], "--name ../up: letters, digits, _, - and dots are expected"),
-        (["lsh", "digits", "--name", "talr_table1"], "--name talr_table1: letters, digits, _, - and dots are expected"),
-        (["lsh", "digits", "--jobs", "2", "--ray", "local"], "--jobs cannot be combined with --ray"),
-        (["talr_ap", "cifar10", "--protocol", "s1"], "cifar10"),
-    ],
-)
-def test_a_wrong_request_is_one_line_and_leaves_nothing(
-    capsys: pytest.CaptureFixture[str], arguments: list[str], complaint: str
-) -> None:
-    status, out, err = call(capsys, "tune", *arguments, "--trials", "1", "--repeats", "1")
-    assert status == 2 and out == "" and complaint in err.splitlines()[-1], err
-    assert err.splitlines()[-1].startswith("error: ") and len(err.splitlines()) <= 2
-    assert not list(paths.results().rglob("*.jsonl"))
+    assert "4 done, 0 to do" in hashbench(*tune).err
+    assert "2 done, 2 to do" in hashbench(*tune, "--retry-failed --dry-run").err
 
 
 def test_of_several_data_sets_each_has_bits_that_its_items_allow() -> None:
@@ -202,7 +166,7 @@ def test_another_search_of_the_same_name_is_one_line(
     made: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    hashbench: CommandLine,
     change: list[str],
     complaint: str,
 ) -> None:
@@ -211,7 +175,7 @@ def test_another_search_of_the_same_name_is_one_line(
         recipe.write_text('title = "A"\nwhy = "b"\nwhen = { dataset = "digits", model = "linear" }\n' + VALUES)
     path = made / "tune" / "pair.jsonl"
     before = path.read_bytes()
-    status, _, err = call(capsys, "--results", made, *BOTH, *change)
+    status, _, err = hashbench(f"--results {made}", *BOTH, *change)
     assert status == 2 and len(err.splitlines()) == 1
     assert err.startswith(f"error: {path}: ") and err.endswith(": give this search another --name\n")
     assert complaint in err
@@ -219,7 +183,7 @@ def test_another_search_of_the_same_name_is_one_line(
 
 
 def test_a_search_goes_on_when_tables_show_the_queries_of_another_protocol(
-    made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hashbench: CommandLine
 ) -> None:
     with_lines(made, slice(0, 5))
     root = changed_root(tmp_path, monkeypatch)
@@ -234,7 +198,7 @@ def test_a_search_goes_on_when_tables_show_the_queries_of_another_protocol(
         '[[groups]]\nsection = "s"\ncolumns = [{ label = "AP" }]\nrows = [{ label = "LSH", method = "lsh" }]\n'
     )
     paths.read_again()
-    status, _, err = call(capsys, *BOTH, "--protocol", "s1")
+    status, _, err = hashbench(*BOTH, "--protocol s1")
     assert status == 0 and "6 runs of 2 x 2 trials, 5 done, 1 to do" in err
     assert "queries of digits later, which tables show now, may be in its lists" in err
     assert lines(paths.results()) == lines(made)
@@ -252,7 +216,7 @@ def test_a_space_or_value_that_has_changed_is_one_line(
     made: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    hashbench: CommandLine,
     file: str,
     old: str,
     new: str,
@@ -262,13 +226,13 @@ def test_a_space_or_value_that_has_changed_is_one_line(
     text = method.read_text()
     assert old in text
     method.write_text(text.replace(old, new))
-    status, _, err = call(capsys, "--results", made, *BOTH)
+    status, _, err = hashbench(f"--results {made}", *BOTH)
     assert status == 2 and len(err.splitlines()) == 1
     assert complaint in err and err.endswith(": give this search another --name\n")
 
 
 def test_a_choice_is_judged_by_the_last_ends_of_today(
-    made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hashbench: CommandLine
 ) -> None:
     with_lines(made, slice(0, 6))
     stored = Search.named("pair")
@@ -280,24 +244,24 @@ def test_a_choice_is_judged_by_the_last_ends_of_today(
     assert 'last = ["low", "high"]' in of_today
     file.write_text(of_today.replace(', last = ["low", "high"]', ""))
     paths.read_again()
-    assert '"edges":{"iterations":"high"}' in call(capsys, *BOTH, "--json")[1]
+    assert '"edges":{"iterations":"high"}' in hashbench(*BOTH, "--json").out
     file.write_text(of_today)
     paths.read_again()
-    status, out, err = call(capsys, *BOTH)
+    status, out, err = hashbench(*BOTH)
     assert status == 0 and "6 done, 0 to do" in err and "to be searched again" not in out
     assert Search.named("pair").question.spaces["itq"]["iterations"].last == ["low", "high"]
     assert Search.named("pair").trials == stored.trials
 
 
-def test_trials_are_compared_by_any_metric(capsys: pytest.CaptureFixture[str]) -> None:
+def test_trials_are_compared_by_any_metric(hashbench: CommandLine) -> None:
     tune = ["tune", "lsh", "digits", "--bits", "8", "--trials", "6", "--repeats", "1", "--metric", "Precision@5"]
-    status, out, _ = call(capsys, *tune)
+    status, out, _ = hashbench(*tune)
     search = Search.named("digits_s1_8b_precision_5")
     trials = [each for (each,) in search.of_method("lsh").values()]
     assert status == 0
     assert "| method | held-out precision@5 |" in out and "median of its tie-aware precision@5 chooses" in out
     assert all(trial.ap is None and 0 < (trial.value or 0) < 1 for trial in trials)
-    (choice,) = json.loads(call(capsys, *tune, "--json")[1])["choices"]
+    (choice,) = hashbench.json(*tune)["choices"]
     assert choice["precision@5"] == max(trial.value or 0 for trial in trials) == trials[choice["trial"]].value
-    status, _, err = call(capsys, *tune[:-2], "--name", search.name)
+    status, _, err = hashbench(*tune[:-2], f"--name {search.name}")
     assert status == 2 and "its metric is precision@5, not ap: give this search another --name" in err

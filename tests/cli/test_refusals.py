@@ -570,7 +570,16 @@ def write_codes(rng: np.random.Generator) -> None:
     gap = near.copy()
     gap[5, 3] = -1
     np.save("near.npy", near)
-    np.savez("near.npz", beyond=beyond, twice=twice, gap=gap, few=near[:9], none=near[:0], real=near.astype(np.float32), flat=near[0])
+    np.savez(
+        "near.npz",
+        beyond=beyond,
+        twice=twice,
+        gap=gap,
+        few=near[:9],
+        none=near[:0],
+        real=near.astype(np.float32),
+        flat=near[0],
+    )
 
 
 def write_index() -> None:

@@ -29,6 +29,10 @@ class Answer(NamedTuple):
         return self.out.splitlines()
 
     @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+    @property
     def text(self) -> str:
         """What is on stdout, without the ends of its lines: they depend on the width."""
         return " ".join(self.out.split())
@@ -60,7 +64,7 @@ class CommandLine:
 
     def json(self, *parts: object) -> Any:
         """The JSON that a command prints, which must succeed."""
-        return json.loads(self.done(*parts, "--json").out)
+        return self.done(*parts, "--json").json
 
     def refused(self, *parts: object) -> str:
         """The one line of a command that is refused, without "error: "; it prints no result, and notes before it."""

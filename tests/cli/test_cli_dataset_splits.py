@@ -1,6 +1,5 @@
 """``hashbench dataset add`` where the queries are given, and the protocol that holds queries out to choose settings."""
 
-import json
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -15,13 +14,11 @@ from hashbench.datasets.card import load_card
 from hashbench.datasets.split import Split, split
 
 RNG = np.random.default_rng(7)
-ITEMS, LABELS = RNG.standard_normal((30, 4)).astype(np.float32), np.arange(30) % 3
+ITEMS = RNG.standard_normal((30, 4)).astype(np.float32)
+LABELS = np.arange(30) % 3
+BASE, QUERY = slice(0, 24), slice(24, 30)
 
-
-@pytest.fixture
-def hashbench(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Call:
-    monkeypatch.chdir(tmp_path)
-    return partial(call, capsys)
+pytestmark = pytest.mark.usefixtures("here")
 
 
 def drawn(name: str, protocol: str = "own") -> Split:
@@ -36,58 +33,76 @@ def write_images(folder: str, classes: dict[str, int]) -> None:
             Image.fromarray(RNG.integers(0, 255, (4, 4, 3), np.uint8)).save(Path(folder, name, f"{number}.png"))
 
 
-def two_files() -> list[str]:
-    np.savez("db.npz", items=ITEMS[:24], labels=LABELS[:24])
-    np.savez("q.npz", items=ITEMS[24:], labels=LABELS[24:])
-    return ["db.npz", "q.npz"]
+def whole() -> str:
+    np.savez("all.npz", items=ITEMS, labels=LABELS)
+    return "all.npz"
 
 
-def one_file(keys: tuple[str, str, str, str]) -> list[str]:
-    np.savez("all.npz", **dict(zip(keys, (ITEMS[:24], LABELS[:24], ITEMS[24:], LABELS[24:]), strict=True)))
-    return ["all.npz"]
+def two_files() -> str:
+    for name, rows in (("db", BASE), ("q", QUERY)):
+        np.savez(f"{name}.npz", items=ITEMS[rows], labels=LABELS[rows])
+    return "db.npz q.npz"
+
+
+def one_file(*keys: str) -> str:
+    arrays = (ITEMS[BASE], LABELS[BASE], ITEMS[QUERY], LABELS[QUERY])
+    np.savez("all.npz", **dict(zip(keys, arrays, strict=True)))
+    return "all.npz"
+
+
+def two_texts() -> str:
+    for name, rows in (("db", BASE), ("q", QUERY)):
+        np.savetxt(f"{name}.csv", np.c_[ITEMS[rows], LABELS[rows]], "%.9g", ",", header="a,b,c,d,label", comments="")
+    return "db.csv q.csv"
+
+
+def ids_of_last() -> str:
+    Path("q.txt").write_text("\n".join(map(str, [29, *range(24, 29)])) + "\n\n")
+    return f"{whole()} --query-ids q.txt"
 
 
 @pytest.mark.parametrize(
     "make",
     [
         two_files,
-        partial(one_file, ("train", "train_labels", "test", "test_labels")),
-        partial(one_file, ("X_train", "y_train", "X_test", "y_test")),
+        partial(one_file, "train", "train_labels", "test", "test_labels"),
+        partial(one_file, "X_train", "y_train", "X_test", "y_test"),
+        two_texts,
+        ids_of_last,
     ],
 )
-def test_the_queries_are_those_that_are_given(make: Callable[[], list[str]], hashbench: CommandLine) -> None:
-    arguments = make()
-    code, out, err = hashbench("dataset add mine", *arguments)
-    assert (code, err) == (0, "")
+def test_the_queries_are_those_that_are_given(make: Callable[[], str], hashbench: CommandLine) -> None:
+    answer = hashbench.done("dataset add mine", make())
     rule = "own: 6 queries, which are given; the whole database is trained on: 6 queries, 24 in the database"
-    assert rule in " ".join(out.split())
-    data, found = store.verify(load_card("mine")), drawn("mine")
+    assert (rule in answer.text, answer.err) == (True, "")
+    data = store.verify(load_card("mine"))
+    ids = drawn("mine")
     np.testing.assert_allclose(data.items, ITEMS, atol=1e-6)
     assert data.labels.tolist() == LABELS.tolist()
-    assert (found.query_ids.tolist(), found.database_ids.tolist()) == ([*range(24, 30)], [*range(24)])
-    assert found.train_ids.tolist() == found.database_ids.tolist()
-    code, out, _ = hashbench("train itq mine --bits 4 --json")
-    assert (code, json.loads(out)["searches"]["database"]["ap"]["n_queries"]) == (0, 6)
-    code, _, err = hashbench("train itq mine --bits 4 --split 1")
-    assert (code, err) == (2, "error: split 1: nothing is drawn in mine own, its ids are given: it has one split\n")
-    repeated = load_card("mine").made_from.split()  # from any folder
-    assert all(Path(word).is_absolute() for word in repeated if not word.startswith("--"))
-    assert hashbench("dataset add mine", *repeated, "--replace").code == 0
-    assert drawn("mine").sha256 == found.sha256
+    assert (ids.query_ids.tolist(), ids.database_ids.tolist()) == ([*range(24, 30)], [*range(24)])
+    assert ids.train_ids.tolist() == ids.database_ids.tolist()
+    assert hashbench.json("train itq mine --bits 4")["searches"]["database"]["ap"]["n_queries"] == 6
+    repeated = load_card("mine").made_from  # from any folder
+    assert all(Path(word).is_absolute() for word in repeated.split() if not word.startswith("--"))
+    hashbench.done(f"dataset add mine {repeated} --replace")
+    assert drawn("mine").sha256 == ids.sha256
 
 
-def test_ids_need_not_be_the_last_items(hashbench: CommandLine) -> None:
-    np.savez("all.npz", items=ITEMS, labels=LABELS)
+def test_ids_need_not_be_the_last_items_and_of_images_they_are_paths(hashbench: CommandLine) -> None:
     Path("q.txt").write_text("3\n0\n7")
-    assert hashbench("dataset add mine all.npz --query-ids q.txt").code == 0
+    hashbench.done("dataset add mine", whole(), "--query-ids q.txt")
     assert drawn("mine").query_ids.tolist() == [0, 3, 7]
     assert set(drawn("mine").database_ids.tolist()) == set(range(30)) - {0, 3, 7}
+    write_images("pets", {"cat": 3, "dog": 4})
+    Path("q.txt").write_text("dog/2.png\ncat/0.png\n")
+    hashbench.done("dataset add pets pets --query-ids q.txt")
+    assert drawn("pets").query_ids.tolist() == [0, 5]
 
 
 def test_folders_of_train_and_test_images(hashbench: CommandLine) -> None:
     write_images("set/train", {"cat": 3, "dog": 4})
     write_images("set/test", {"dog": 2, "cat": 1})
-    assert hashbench("dataset add pets set/train", Path("set/test").resolve()).code == 0
+    hashbench.done("dataset add pets set/train", Path("set/test").resolve())
     data = store.verify(load_card("pets"))
     assert (load_card("pets").class_names, data.labels.tolist()) == (["cat", "dog"], [0, 0, 0, 1, 1, 1, 1, 0, 1, 1])
     assert drawn("pets").query_ids.tolist() == [7, 8, 9]
@@ -96,25 +111,16 @@ def test_folders_of_train_and_test_images(hashbench: CommandLine) -> None:
     np.testing.assert_array_equal(data.items[-1], np.asarray(Image.open("set/test/dog/1.png")))
 
 
-def test_ids_of_images_are_their_paths(hashbench: CommandLine) -> None:
-    write_images("pets", {"cat": 3, "dog": 4})
-    Path("q.txt").write_text("dog/2.png\ncat/0.png\n")
-    assert hashbench("dataset add pets pets --query-ids q.txt").code == 0
-    assert drawn("pets").query_ids.tolist() == [0, 5]
-
-
-@pytest.mark.parametrize("given", [True, False])
-def test_a_protocol_for_choosing_settings_has_no_query_of_its_own_protocol(given: bool, hashbench: CommandLine) -> None:
-    np.savez("all.npz", items=ITEMS, labels=LABELS)
-    assert hashbench("dataset add mine", *(two_files() if given else ["all.npz"])).code == 0
-    own, chosen = drawn("mine"), drawn("mine", "own_held_out")
-    assert len(chosen.query_ids) == len(own.database_ids) // 5
-    held = {*chosen.query_ids.tolist(), *chosen.database_ids.tolist(), *chosen.train_ids.tolist()}
-    assert held == set(own.database_ids.tolist())
-    code, out, _ = hashbench("train itq mine --protocol own_held_out --bits 4 --json")
-    row = json.loads(out)
-    assert (code, row["protocol"]) == (0, "own_held_out")
+@pytest.mark.parametrize("make", [two_files, whole])
+def test_a_protocol_for_choosing_settings_has_no_query_of_its_own_protocol(
+    make: Callable[[], str], hashbench: CommandLine
+) -> None:
+    hashbench.done("dataset add mine", make())
+    own_ids = drawn("mine").database_ids.tolist()
+    chosen = drawn("mine", "own_held_out")
+    assert len(chosen.query_ids) == len(own_ids) // 5
+    ids = {*chosen.query_ids.tolist(), *chosen.database_ids.tolist(), *chosen.train_ids.tolist()}
+    assert ids == set(own_ids)
+    row = hashbench.json("train itq mine --protocol own_held_out --bits 4")
+    assert row["protocol"] == "own_held_out"
     assert row["searches"]["database"]["ap"]["n_queries"] == len(chosen.query_ids)
-    code, _, err = hashbench("train itq mine --protocol other_held_out --bits 4")
-    assert (code, err.count("\n")) == (2, 1)
-    assert "unknown protocol of mine 'other_held_out'" in err

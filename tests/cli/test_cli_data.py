@@ -12,16 +12,6 @@ from hashbench.foundation import paths
 DIGITS_S1 = "fd9d2da3b32a2450bb0c6f70a3c76e41645d7eb45ed80e892320bdbc0de8e110"
 
 
-@pytest.fixture
-def hashbench(capsys):
-    """Runs the command line: (exit code, stdout, stderr)."""
-
-    def run(*arguments):
-        with pytest.raises(SystemExit) as done:
-            main([str(argument) for argument in arguments])
-        return done.value.code, *capsys.readouterr()
-
-    return run
 
 
 @pytest.fixture

@@ -12,16 +12,6 @@ from hashbench.features import open_features
 from hashbench.foundation import paths, progress
 
 
-@pytest.fixture
-def hashbench(capsys):
-    """Runs the command line: (exit code, stdout, stderr)."""
-
-    def run(*arguments):
-        with pytest.raises(SystemExit) as done:
-            main([str(argument) for argument in arguments])
-        return done.value.code, *capsys.readouterr()
-
-    return run
 
 
 def test_features_says_where_what_and_how_fast(hashbench):

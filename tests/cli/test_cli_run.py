@@ -1,5 +1,7 @@
-"""``hashbench run``: what failed before is left alone, and a dry run says how long the rest takes."""
+"""``hashbench run``: what is done, missing or failed; and ``hashbench train``, whose codes ``eval`` scores alike."""
 
+import json
+import re
 import subprocess
 import sys
 import textwrap
@@ -10,137 +12,123 @@ from support import stored_rows
 from support.command_line import CommandLine
 from support.fake_rows import row_of_run
 from support.stored_toy import small_images
+from support.toy_root import declare_table, table_of
 
 from hashbench.runs import needs
 from hashbench.runs.guard import row_of
-from hashbench.runs.row import Seconds
+from hashbench.runs.row import Row, Seconds
 from hashbench.runs.run import Run
 from hashbench.runs.store import Store
 
-TABLE = """title = "Tiny"
-paper = "hashbench"
-source = "a test"
-defaults = { dataset = "digits", protocol = "s1", metric = "ap" }
-[[groups]]
-columns = [{ label = "8 bits", settings = { bits = 8 } }]
-rows = [{ label = "LSH", method = "lsh" }, { label = "ITQ", method = "itq" }, { label = "AGH", method = "agh" }]
-"""
+TINY = table_of({"lsh": [], "itq": [], "agh": []}, [8])
+TWO = "--only method=lsh --only method=itq"
 
 
 @pytest.fixture
-def root(tmp_path: Path) -> str:
+def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A root with the table ``tiny``."""
-    path = tmp_path / "root" / "experiments" / "tables" / "tiny.toml"
-    path.parent.mkdir(parents=True)
-    path.write_text(TABLE)
-    return str(tmp_path / "root")
+    monkeypatch.setenv("HASHBENCH_ROOT", str(tmp_path / "root"))
+    declare_table(TINY)
 
 
 @pytest.fixture
-def toy_root(root: str) -> str:
-    """The same with a data set that a worker reads in a moment."""
-    table = Path(root) / "experiments" / "tables" / "tiny.toml"
-    table.write_text(TABLE.replace("digits", "toy"))
-    small_images(Path(root))
-    return root
+def tiny_toy(tmp_path: Path, tiny: None) -> str:
+    """The same with a data set that a worker reads in a moment; the folder of the root."""
+    small_images(tmp_path / "toy")
+    table = TINY.replace('"digits"', '"toy"')
+    (tmp_path / "toy" / "experiments").unlink()
+    declare_table(table)
+    return str(tmp_path / "toy")
 
 
-def of(method: str, dataset: str = "digits", seed: int = 0) -> Run:
+on_tiny = pytest.mark.usefixtures("tiny")
+
+
+def run_of(method: str, dataset: str = "digits", seed: int = 0) -> Run:
     return Run.resolve(dataset, "s1", method, {"bits": 8}, seed=seed)
 
 
-def test_a_failed_run_is_tried_again_only_when_asked(root: str, hashbench: CommandLine) -> None:
+def names_of(*runs: Run) -> list[str]:
+    return [str(run.name) for run in runs]
+
+
+@on_tiny
+def test_a_failed_run_is_tried_again_only_when_asked(hashbench: CommandLine) -> None:
     store = Store.default()
-    store.write(row_of_run(of("lsh"), "failed"))
-    code, _, err = hashbench(f"--root {root} run tiny")
-    note = f"note: 1 runs failed in an earlier call, {of('lsh').name} the first: --retry-failed runs them again"
+    lsh = run_of("lsh")
+    store.write(row_of_run(lsh, "failed"))
+    code, _, err = hashbench("run tiny")
+    note = f"note: 1 runs failed in an earlier call, {lsh.name} the first: --retry-failed runs them again"
     assert (code, err.splitlines()[:2]) == (1, ["3 runs, 0 done, 2 to do", note])
     assert err.endswith("error: 1 of 3 runs failed\n")
-    found = store.find("digits", "s1", str(of("lsh").name))
-    assert found is not None and found.status == "failed"
-    assert hashbench(f"--root {root} run tiny").code == 1  # there is nothing to do, and not all is measured
-    code, _, err = hashbench(f"--root {root} run tiny --retry-failed")
-    assert (code, err.splitlines()[0]) == (0, "3 runs, 2 done, 1 to do")
-    found = store.find("digits", "s1", str(of("lsh").name))
-    assert found is not None and found.status == "ok"
+    assert store.named(str(lsh.name)).status == "failed"
+    assert hashbench("run tiny").code == 1  # there is nothing to do, and not all is measured
+    assert hashbench.done("run tiny --retry-failed").err.startswith("3 runs, 2 done, 1 to do\n")
+    assert store.named(str(lsh.name)).status == "ok"
+    code, out, err = hashbench("run tiny --dry-run")
+    assert (code, out) == (0, "")
+    note = "note: the rows of the runs done are stored; hashbench train ... --again trains one and compares it"
+    assert err.splitlines() == ["3 runs, 3 done, 0 to do", note]
 
 
-def test_a_dry_run_says_how_long_the_runs_take(root: str, hashbench: CommandLine) -> None:
-    store = Store.default()
+@on_tiny
+def test_a_dry_run_says_how_long_the_runs_take(hashbench: CommandLine) -> None:
     for method, hours in (("lsh", 2), ("itq", 1)):
         seconds = Seconds(train=3600.0 * hours, encode=0.0, score=0.0)
-        store.write(
-            row_of_run(Run.resolve("digits", "s1", method, {"bits": 16}), ap=0.5).model_copy(
-                update={"seconds": seconds}
-            )
-        )
-    dry = ["--root", root, "run", "tiny", "--dry-run"]
-    code, out, err = hashbench(*dry)
-    assert (code, out.splitlines()) == (0, [str(of(method).name) for method in ("lsh", "itq", "agh")])
+        past = row_of_run(Run.resolve("digits", "s1", method, {"bits": 16}), ap=0.5)
+        Store.default().write(past.model_copy(update={"seconds": seconds}))
     unknown = "by past rows on the machines that made them, and 1 runs that no past row tells about"
-    assert err.splitlines()[-1] == f"about 3.0 hours, {unknown}"
-    for jobs, hours in (("2", "2.0"), ("8", "2.0")):  # the longest run is one run
-        said = hashbench(*dry, f"--jobs {jobs}").err.splitlines()
-        assert said[-1] == f"about {hours} hours, {unknown}"
-    assert hashbench(*dry, "--jobs auto")[:2] == (0, out)
-    for jobs in ("0", "-1", "2.5", "all"):
-        assert hashbench(*dry, f"--jobs {jobs}") == (
-            2,
-            "",
-            f"error: --jobs {jobs}: a whole number from 1 on, or auto\n",
-        )
+    for jobs, hours in {"1": "3.0", "2": "2.0", "8": "2.0"}.items():  # the longest run is one run
+        answer = hashbench.done(f"run tiny --dry-run --jobs {jobs}")
+        assert answer.lines == names_of(*map(run_of, ("lsh", "itq", "agh")))
+        assert answer.err.splitlines()[-1] == f"about {hours} hours, {unknown}"
+    assert hashbench.done("run tiny --dry-run --jobs auto").out == answer.out
 
 
-def test_only_some_runs_of_a_table_are_made(root: str, hashbench: CommandLine) -> None:
-    some = ["--root", root, "run", "tiny", "--seeds", "2", "--only", "method=lsh", "--only", "method=itq"]
-    code, out, err = hashbench(*some, "--only seed=1 --dry-run")
-    assert (code, err.splitlines()[0]) == (0, "2 runs, 0 done, 2 to do")
-    assert out.splitlines() == [str(Run.resolve("digits", "s1", m, {"bits": 8}, seed=1).name) for m in ("lsh", "itq")]
-    code, _, err = hashbench(*some, "--only bits=8 --only seed=0")
-    assert (code, err.splitlines()[0]) == (0, "2 runs, 0 done, 2 to do")
-    assert stored_rows.names(Store.default().folder) == sorted(str(of(m).name) for m in ("lsh", "itq"))
+@on_tiny
+def test_only_some_runs_of_a_table_are_made(hashbench: CommandLine) -> None:
+    answer = hashbench.done(f"run tiny --seeds 2 {TWO} --only seed=1 --dry-run")
+    assert answer.err.startswith("2 runs, 0 done, 2 to do\n")
+    assert answer.lines == names_of(run_of("lsh", seed=1), run_of("itq", seed=1))
+    err = hashbench.done(f"run tiny --seeds 2 {TWO} --only bits=8 --only seed=0").err
+    assert err.startswith("2 runs, 0 done, 2 to do\n")
+    assert stored_rows.names(Store.default().folder) == sorted(names_of(run_of("lsh"), run_of("itq")))
 
 
+@on_tiny
 def test_results_that_cannot_be_written_are_one_line_before_any_worker_starts(
-    root: str, tmp_path: Path, hashbench: CommandLine
+    hashbench: CommandLine, tmp_path: Path
 ) -> None:
     (tmp_path / "file").touch()
-    code, _, err = hashbench(f"--root {root} --results", tmp_path / "file" / "results", "run tiny --jobs 2")
-    assert (code, len(err.splitlines())) == (2, 2)
-    assert err.splitlines()[-1].startswith("error: ") and "cannot be written" in err
+    code, _, err = hashbench(f"--results {tmp_path / 'file' / 'results'} run tiny --jobs 2")
+    _, line = err.splitlines()
+    assert code == 2 and line.startswith("error: ") and "cannot be written" in line
 
 
-def test_runs_in_workers_leave_what_they_print(toy_root: str, hashbench: CommandLine) -> None:
-    some = ["--only", "method=lsh", "--only", "method=itq"]
-    code, _, err = hashbench(f"--root {toy_root} run tiny --jobs 2", *some)
-    assert (code, err.count(" runs done, ")) == (0, 2)
-    folders = [Store.default().run_folder(str(of(method, "toy").name)) for method in ("lsh", "itq")]
-    assert all((folder / "output.txt").exists() for folder in folders)
+def test_runs_in_workers_leave_what_they_print(tiny_toy: str, hashbench: CommandLine) -> None:
+    err = hashbench.done(f"--root {tiny_toy} run tiny --jobs 2 {TWO}").err
+    assert err.count(" runs done, ") == 2
+    for name in names_of(run_of("lsh", "toy"), run_of("itq", "toy")):
+        assert (Store.default().run_folder(name) / "output.txt").exists()
 
 
-def test_two_commands_at_once_share_the_work(toy_root: str, tmp_path: Path) -> None:
+def test_two_commands_at_once_share_the_work(tiny_toy: str, tmp_path: Path) -> None:
     """Each run is done once, by the one or by the other, and both end when all is done."""
-    command = [sys.executable, "-m", "hashbench", "--root", toy_root, "run", "tiny", "--seeds", "2"]
-    command += ["--only", "method=lsh", "--only", "method=itq"]
+    command = [sys.executable, "-m", "hashbench", "--root", tiny_toy, "run", "tiny", "--seeds", "2", *TWO.split()]
     both = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(2)]
-    said = [process.communicate(timeout=200)[1] for process in both]
-    assert [process.returncode for process in both] == [0, 0], said
-    store = Store.default()
-    specs = [of(method, "toy", seed) for method in ("lsh", "itq") for seed in range(2)]
-    assert stored_rows.names(store.folder) == sorted(str(spec.name) for spec in specs)
-    for spec in specs[:1]:
-        row, alone = store.find("toy", "s1", str(spec.name)), row_of(spec, Store(tmp_path / "alone"))
-        assert row is not None and (row.metrics, row.artefacts["histogram"]) == (
-            alone.metrics,
-            alone.artefacts["histogram"],
-        )
+    errors = [process.communicate(timeout=200)[1] for process in both]
+    assert [process.returncode for process in both] == [0, 0], errors
+    runs = [run_of(method, "toy", seed) for method in ("lsh", "itq") for seed in range(2)]
+    assert stored_rows.names(Store.default().folder) == sorted(names_of(*runs))
+    alone = row_of(runs[0], Store(tmp_path / "alone"))
+    row = Store.default().named(alone.run)
+    assert (row.metrics, row.artefacts["histogram"]) == (alone.metrics, alone.artefacts["histogram"])
 
 
-def test_runs_whose_inputs_are_missing_are_not_tried(toy_root: str, hashbench: CommandLine) -> None:
-    table = Path(toy_root) / "experiments" / "tables" / "tiny.toml"
-    row = '{ label = "CIFAR-10", method = "lsh", dataset = "cifar10" }'
-    table.write_text(table.read_text().replace("rows = [", f"rows = [{row}, "))
-    code, _, err = hashbench(f"--root {toy_root} run tiny")
+def test_runs_whose_inputs_are_missing_are_not_tried(tiny_toy: str, hashbench: CommandLine) -> None:
+    cifar = 'rows = [{ label = "CIFAR-10", method = "lsh", dataset = "cifar10" }, '
+    declare_table(TINY.replace('"digits"', '"toy"').replace("rows = [", cifar))
+    code, _, err = hashbench("run tiny")
     assert code == 1
     assert err.splitlines()[:4] == [
         "4 runs, 0 done, 4 to do",
@@ -152,51 +140,62 @@ def test_runs_whose_inputs_are_missing_are_not_tried(toy_root: str, hashbench: C
     assert {row.dataset for row in Store.default().rows()} == {"toy"}
 
 
-def test_a_table_of_which_no_run_can_begin_is_three_lines_and_writes_nothing(
-    hashbench: CommandLine,
-) -> None:
+def test_a_table_of_which_no_run_can_begin_is_three_lines_and_writes_nothing(hashbench: CommandLine) -> None:
     code, out, err = hashbench("run talr_table1")
     first, missing, error = err.splitlines()
     assert (code, out, first) == (2, "", "80 runs, 0 done, 80 to do")
     assert missing.startswith("missing: the data set cifar10, the weights of vggf, the data set nuswide21 (80 of 80")
     assert error.startswith("error: no run can begin; to get it: hashbench download cifar10; get https://")
-    assert error.endswith(
-        "; by hand, as hashbench show nuswide21 says; meanwhile hashbench run digits needs no download"
-    )
+    remedies = "by hand, as hashbench show nuswide21 says; meanwhile hashbench run digits needs no download"
+    assert error.endswith(f"; {remedies}")
     assert len([part for line in err.splitlines() for part in textwrap.wrap(line, 80)]) <= 12
-    assert "--weights" not in err
     assert not Store.default().folder.exists()
 
 
-def test_a_dry_run_of_one_run_says_what_is_missing(hashbench: CommandLine) -> None:
-    words = ("train", "talr-ap", "cifar10", "--protocol", "s1", "--bits", 32, "--model", "vggf", "--dry-run")
-    code, _, err = hashbench(*words)
-    assert code == 0
-    assert err.splitlines()[0] == "missing: the data set cifar10, the weights of vggf"
-    assert err.splitlines()[1].startswith("to get it: hashbench download cifar10; get https://")
-    none = hashbench(*words, "--weights none").err
-    assert none.splitlines()[0] == "missing: the data set cifar10"
-    assert hashbench("train itq digits --bits 8 --dry-run").err == ""
-
-
 def test_without_pytorch_what_needs_it_is_refused_before_anything_is_written(
-    hashbench: CommandLine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    hashbench: CommandLine, monkeypatch: pytest.MonkeyPatch, here: Path
 ) -> None:
     monkeypatch.setattr(needs, "find_spec", lambda name: None)  # as importlib finds what is not installed
-    monkeypatch.chdir(tmp_path)
-    for command in (
-        ("train", "talr-ap", "digits", "--bits", 8),
-        ("bench", "digits", "--methods", "itq,talr-ap", "--bits", 8),
-    ):
-        code, out, err = hashbench(*command)
-        assert (code, out, err.count("\n")) == (2, "", 1)
-        assert err.startswith("error: torch is not installed: deep methods need the extra train: ")
-        assert not Store.default().folder.exists() and not (tmp_path / "experiments").exists()
+    for command in ("train talr-ap digits --bits 8", "bench digits --methods itq,talr-ap --bits 8"):
+        line = hashbench.refused(command)
+        assert line.startswith("torch is not installed: deep methods need the extra train: ")
+        assert not Store.default().folder.exists() and not list(here.iterdir())
     code, _, err = hashbench("run digits --only method=lsh --only method=dpsh --only bits=12")
     assert code == 1 and "missing: PyTorch (1 of 2 runs need it)" in err
     assert [row.method for row in Store.default().rows()] == ["lsh"]
 
 
-def test_naming_what_is_missing_imports_no_pytorch() -> None:
-    code = "import sys, hashbench.runs.needs; sys.exit('torch' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False, timeout=60).returncode == 0
+
+
+@on_tiny
+def test_in_a_log_each_run_is_a_line(hashbench: CommandLine) -> None:
+    """Without a bar or a carriage return; --quiet leaves what fails."""
+    declare_table(TINY.replace('method = "itq"', 'method = "itq", settings = { bits = 100 }'))
+    code, out, err = hashbench("run tiny")
+    lines = err.splitlines()
+    assert (code, out) == (1, "")
+    assert lines[0] == "3 runs, 0 done, 3 to do"
+    shown = " ".join(lines[1:])
+    assert re.search(r"1 of 3 runs done, 1 running, 0 failed, 00:\d\d left: digits-s1-lsh\S+ ap 0\.\d{3} ", shown)
+    assert re.search(r"failed: digits-s1-itq-100b\S+: 100 bits from 64 features: at most 64 bits ", shown)
+    assert re.search(r"2 of 3 runs done, 0 running, 1 failed, 00:00 left: ", shown)
+    assert lines[-2].startswith("rows in ") and lines[-1] == "error: 1 of 3 runs failed"
+    assert "\r" not in err
+    failed, last = hashbench("--quiet run tiny").err.splitlines()
+    assert failed.startswith("failed: ") and last == "error: 1 of 3 runs failed"
+
+
+def test_train_prints_one_json_object_and_eval_of_its_codes_gives_the_row(
+    hashbench: CommandLine, tmp_path: Path
+) -> None:
+    command = [sys.executable, "-m", "hashbench", "train", "lsh", "digits", "--bits", "16", "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    row = Row.model_validate(json.loads(done.stdout))
+    assert done.stdout.count("\n") == 1
+    assert row.run.startswith("digits-s1-lsh-16b-s0-")
+    hashbench.done(f"encode {row.run} --out {tmp_path / 'codes.npz'}")
+    scores = hashbench.json(f"eval {tmp_path / 'codes.npz'} --metric {','.join(row.metrics)}")["metrics"]
+    assert list(scores) == list(row.metrics)
+    for name, value in row.metrics.items():
+        expected = value.model_dump()
+        assert {key: scores[name][key] for key in expected} == expected

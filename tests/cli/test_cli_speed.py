@@ -48,10 +48,6 @@ def test_a_clock_times_the_steps_after_the_warm_up(monkeypatch: pytest.MonkeyPat
     assert clock.before_s == 7 + 5 - 1
 
 
-def test_seconds_go_on_along_a_line() -> None:
-    assert speed_of_runs._seconds_of_all([(10, 7.0), (20, 12.0)], 100) == pytest.approx(2 + 0.5 * 100)
-    assert speed_of_runs._seconds_of_all([(10, 5.0)], 100) == pytest.approx(50)
-    assert speed_of_runs._seconds_of_all([(10, 9.0), (10, 8.0), (20, 4.0)], 100) == pytest.approx(4)  # noise
 
 
 def test_a_training_that_ends_before_is_the_whole_run(temporary: Path) -> None:
@@ -102,17 +98,6 @@ def test_the_run_that_it_starts_from_is_timed_first_unless_it_is_trained(
     assert code == 0 and f"from {run.base.name}" in " ".join(out.split())
 
 
-def test_repeated_codes_are_as_many_as_the_items(temporary: Path) -> None:
-    run = Run.resolve("digits", "s1", "talr_ap", {"bits": 12, "model": "mlp", "epochs": 1})
-    data = speed_of_runs.open_data(run, Options(device="cpu"))
-    hasher = run.method.fit(run.settings, data.training(temporary, Options(device="cpu"), None))
-    part = speed_of_runs._part(data, 1 / 4)
-    output = speed_of_runs.encode(hasher, part, Options(device="cpu"))
-    assert isinstance(output, BinaryOutput)
-    whole = speed_of_runs._repeated(output, data)
-    assert (len(whole.query.words), len(whole.database.words)) == (500, 1297)
-    n = len(output.database.words)
-    assert np.array_equal(whole.database.words, output.database.words[np.arange(1297) % n])
 
 
 def test_of_a_method_without_steps_past_runs_tell(hashbench: CommandLine) -> None:

@@ -1,4 +1,4 @@
-import json
+"""``hashbench split`` and ``hashbench download``."""
 
 import numpy as np
 import pytest
@@ -6,12 +6,9 @@ from support.searches import search_of
 from support.stored_toy import store_toy
 from support.toy_dataset import make_toy
 
-from hashbench.cli._app import main
 from hashbench.foundation import paths
 
 DIGITS_S1 = "fd9d2da3b32a2450bb0c6f70a3c76e41645d7eb45ed80e892320bdbc0de8e110"
-
-
 
 
 @pytest.fixture
@@ -32,9 +29,7 @@ def test_split_writes_the_lists_and_prints_their_checksum(hashbench):
 
 
 def test_split_json_is_one_object_and_check_adds_its_findings(hashbench):
-    code, out, err = hashbench("split DIGITS --protocol S1 --seed 1 --check --json")
-    report = json.loads(out)
-    assert (code, err) == (0, "")
+    report = hashbench.json("split DIGITS --protocol S1 --seed 1 --check")
     assert report["path"] == str(paths.data() / "digits" / "splits" / "s1-seed1.npz")
     assert (report["dataset"], report["protocol"], report["seed"]) == ("digits", "s1", 1)
     assert report["sizes"] == {"query": 500, "database": 1297, "train": 500}

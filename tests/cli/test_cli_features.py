@@ -1,3 +1,5 @@
+"""``hashbench features``."""
+
 import sys
 from contextlib import closing
 
@@ -5,13 +7,10 @@ import numpy as np
 import pytest
 from support.terminal import Terminal
 
-from hashbench.cli._app import main
 from hashbench.datasets.card import load_card
 from hashbench.datasets.store import open_dataset
 from hashbench.features import open_features
 from hashbench.foundation import paths, progress
-
-
 
 
 def test_features_says_where_what_and_how_fast(hashbench):

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from support.command_line import CommandLine
 from support.declared_figures import declare, row_of, tiny
-from support.small_root import small_root
+from support.toy_root import toy_root
 
 from hashbench import figures
 from hashbench.report import files
@@ -26,7 +26,7 @@ rows = [{ label = "LSH", method = "lsh" }]
 @pytest.fixture(autouse=True)
 def two_figures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A root whose figures are ``tiny``, with published values, and ``blank``, with none."""
-    small_root(tmp_path, monkeypatch)
+    toy_root(tmp_path, monkeypatch, "methods", "papers.toml", alone=True)
     declare(tmp_path, "lines")
     declare(tmp_path, "lines", "", BLANK, name="blank")
     yield

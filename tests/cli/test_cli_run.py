@@ -165,8 +165,6 @@ def test_without_pytorch_what_needs_it_is_refused_before_anything_is_written(
     assert [row.method for row in Store.default().rows()] == ["lsh"]
 
 
-
-
 @on_tiny
 def test_in_a_log_each_run_is_a_line(hashbench: CommandLine) -> None:
     """Without a bar or a carriage return; --quiet leaves what fails."""

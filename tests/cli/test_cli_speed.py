@@ -4,12 +4,10 @@ import tempfile
 from pathlib import Path
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
 from support.command_line import CommandLine
 from support.fake_rows import row_of_run
 
-from hashbench.contract import BinaryOutput
 from hashbench.runs import speed as speed_of_runs
 from hashbench.runs.guard import row_of
 from hashbench.runs.row import Seconds
@@ -48,8 +46,6 @@ def test_a_clock_times_the_steps_after_the_warm_up(monkeypatch: pytest.MonkeyPat
     assert clock.before_s == 7 + 5 - 1
 
 
-
-
 def test_a_training_that_ends_before_is_the_whole_run(temporary: Path) -> None:
     run = Run.resolve("digits", "s1", "talr_ap", {"bits": 12, "model": "mlp", "epochs": 2, "batch_size": 100})
     found = speed_of_runs.measure(run, Store.default(), Options(device="cpu"), seconds=1000)
@@ -63,13 +59,13 @@ def test_a_training_that_ends_before_is_the_whole_run(temporary: Path) -> None:
 
 
 def test_steps_are_timed_and_nothing_is_stored(temporary: Path, hashbench: CommandLine) -> None:
-    words = ("speed", "talr-ap", *DIGITS, "--set", "epochs=100000", "--seconds", 0.5)
-    code, out, err = hashbench(*words)
+    words = f"speed talr-ap {DIGITS} --set epochs=100000 --seconds 0.5"
+    code, out, err = hashbench(words)
     assert (code, err) == (0, "")
     keys = [line.split()[0] for line in out.splitlines() if not line.startswith(" ")]
     assert keys == ["run", "device", "speed", "hours", "memory", "disk"]
     assert max(map(len, out.splitlines())) <= 80
-    found = hashbench.json(*words)
+    found = hashbench.json(words)
     assert found["n_items"] == 100_000 * 500
     assert 0 < found["timed_steps"] * 2 <= found["n_items"]
     seconds = found["n_items"] / found["items_per_s"]
@@ -96,8 +92,6 @@ def test_the_run_that_it_starts_from_is_timed_first_unless_it_is_trained(
     words = [word for key, value in given.items() if key != "model" for word in ("--set", f"{key}={value}")]
     code, out, _ = hashbench("speed sparse-hash digits --model mlp", *words, "--seconds 0.3")
     assert code == 0 and f"from {run.base.name}" in " ".join(out.split())
-
-
 
 
 def test_of_a_method_without_steps_past_runs_tell(hashbench: CommandLine) -> None:

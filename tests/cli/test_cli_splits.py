@@ -6,35 +6,18 @@ from pathlib import Path
 
 import pytest
 from support.command_line import CommandLine
-from support.small_root import small_root
+from support.toy_root import declare_table, table_of, toy_root
 
 from hashbench.runs.store import Store
-
-TINY = """
-title = "Tiny"
-paper = "he2018tieaware"
-source = "Table 0"
-[defaults]
-dataset = "DATASET"
-protocol = "PROTOCOL"
-metric = "ap"
-tolerance = 0.5
-[[groups]]
-columns = [{ label = "4 bits", settings = { bits = 4 } }]
-rows = [{ label = "LSH", method = "lsh", values = [0.25] }]
-"""
 
 
 @pytest.fixture(autouse=True)
 def tiny_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    root = small_root(tmp_path, monkeypatch)
-    tables = root / "experiments" / "tables"
-    tables.mkdir()
-    (tables / "tiny.toml").write_text(TINY.replace("DATASET", "digits").replace("PROTOCOL", "s1"))
-    repeats = TINY.replace("[defaults]", 'repeats = "splits"\n[defaults]')
-    (tables / "record.toml").write_text(repeats.replace("DATASET", "digits").replace("PROTOCOL", "s1"))
-    (tables / "fixed_record.toml").write_text(repeats.replace("DATASET", "cifar10").replace("PROTOCOL", "s2_official"))
-    (tables / "fixed.toml").write_text(TINY.replace("DATASET", "cifar10").replace("PROTOCOL", "s2_official"))
+    toy_root(tmp_path, monkeypatch, "methods", "papers.toml", alone=True)
+    declare_table(table_of({"lsh": [0.25]}, [4]))
+    record = table_of({"lsh": [0.25]}, [4], head='repeats = "splits"')
+    declare_table(record, "record")
+    declare_table(record.replace('"digits"', '"cifar10"').replace('"s1"', '"s2_official"'), "fixed_record")
 
 
 def test_each_cell_is_run_on_each_split_with_each_seed(hashbench: CommandLine, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from support.command_line import CommandLine
 from support.searches import search_of
-from support.small_root import small_root
+from support.toy_root import toy_root
 
 from hashbench.foundation import paths
 from hashbench.report.readme import results_readme
@@ -73,7 +73,7 @@ def test_json_has_the_choices_and_an_unknown_name_is_one_line(hashbench: Command
 def test_every_table_comes_with_every_search(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hashbench: CommandLine
 ) -> None:
-    small_root(tmp_path, monkeypatch)
+    toy_root(tmp_path, monkeypatch, "methods", "papers.toml", alone=True)
     assert hashbench("table --all")[:2] == (0, PRINTED)
     assert hashbench("table --all --format latex").code == 0
     status, out, _ = hashbench("table --all --write")

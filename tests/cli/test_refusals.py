@@ -29,7 +29,7 @@ REFUSALS = {
     "bench mine --methods itq --bits 16,x": "--bits 16,x: whole numbers from 1, each once, are expected",
     "bench mine --methods itq --bits 8,8": "--bits 8,8: whole numbers from 1, each once, are expected",
     "bench mine --methods itq --bits 0": "--bits 0: whole numbers from 1",
-    "bench mine --methods itq --name kept --tune 1": "kept.toml: it has settings of other features, data or functions: give",
+    "bench mine --methods itq --name kept --tune 1": "kept.toml: it has settings of other features, data or functions",
     "bench mine --methods itq --name talr-table1": "talr_table1.toml: it is there already: give another --name",
     "bench mine --methods sparse_hash": "sparse_hash makes no binary codes",
     "bench mine --methods pq": "pq on mine: bits: Input should be",

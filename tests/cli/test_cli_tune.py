@@ -12,7 +12,7 @@ import pytest
 from support.command_line import CommandLine
 from support.command_line import status as run
 from support.searches import changed_root
-from support.toy_root import declare_table, table_of
+from support.toy_root import declare_table, recipe_of, table_of
 from support.waiting import until
 
 from hashbench.cli.tune import question_of
@@ -162,7 +162,7 @@ def test_another_search_of_the_same_name_is_one_line(
     searched: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hashbench: CommandLine, options: str
 ) -> None:
     recipe = changed_root(tmp_path, monkeypatch) / "experiments" / "recipes" / "heads.toml"
-    recipe.write_text('title = "A"\nwhy = "b"\nwhen = { model = "linear" }\nextends = "small_cnn"\n')
+    recipe.write_text(recipe_of('dataset = "digits", model = "linear"'))
     path = searched / "tune" / "pair.jsonl"
     before = path.read_bytes()
     line = hashbench.refused(f"--results {searched} {BOTH} {options}")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 from support.command_line import CommandLine, status
-from support.toy_root import table_of, write_card
+from support.toy_root import recipe_of, table_of, write_card
 
 from hashbench.foundation import paths
 
@@ -628,8 +628,7 @@ def write_root() -> None:
     for name, text in (("tiny", tiny), ("record", record), ("fixed", fixed)):
         Path(f"experiments/tables/{name}.toml").write_text(text)
     Path("experiments/recipes").mkdir()
-    recipe = 'title = "kept"\nwhy = "a test"\nwhen = { dataset = "usps", model = "linear" }\nextends = "linear"\n'
-    Path("experiments/recipes/kept.toml").write_text(recipe)
+    Path("experiments/recipes/kept.toml").write_text(recipe_of('dataset = "usps", model = "linear"'))
     digits = (paths.shipped() / "datasets" / "digits.toml").read_text()
     head, _, _ = digits.partition("[protocols.")
     rule = '[protocols.s1]\ndraw = "per_label"\ntitle = "by label"\ncitation = "hashbench"\n'

@@ -63,6 +63,12 @@ def table_of(
     return TABLE.format(title=title, head=head, defaults=defaults, columns=", ".join(columns), rows=", ".join(rows))
 
 
+def recipe_of(when: str) -> str:
+    """The file of a recipe that fits where ``when`` says."""
+    values = '[parameters]\nepochs = { value = 3, source = "ours" }\n'
+    return f'title = "Ours"\nwhy = "a test"\nwhen = {{ {when} }}\n{values}'
+
+
 def declare_table(text: str, name: str = "tiny") -> Path:
     """Writes a table into the first root."""
     path = Path(os.environ["HASHBENCH_ROOT"]) / "experiments" / "tables" / f"{name}.toml"

@@ -23,7 +23,6 @@ from hashbench.tuning.search import Search, path_of
 OPTIONS = "--bits 16 --trials 2 --repeats 1 --name pair --set normalise=unit_norm"
 BOTH = f"tune lsh itq digits {OPTIONS}"
 OF_THE_MACHINE = ("seconds", "utc", "code", "processor")
-VALUES = '[parameters]\nepochs = { value = 3, source = "ours" }\n'  # of a recipe
 
 
 def lines(folder: Path, name: str = "pair") -> list[dict[str, Any]]:
@@ -116,7 +115,7 @@ def test_a_method_whose_trials_all_fail_is_told_and_not_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hashbench: CommandLine
 ) -> None:
     recipe = changed_root(tmp_path, monkeypatch) / "experiments" / "recipes" / "ours.toml"
-    head = 'title = "Ours"\nwhy = "a test"\nwhen = { dataset = "digits", model = "linear" }\n' + VALUES
+    head = recipe_of('dataset = "digits", model = "linear"')
     recipe.write_text(head)
     tune = "tune itq lsh digits --recipe ours --bits 80 --trials 1 --repeats 1 --set normalise=channel_unit_norm"
     code, out, err = hashbench(tune)

@@ -10,8 +10,7 @@ import pytest
 from support import stored_rows
 from support.bundles import content, names
 from support.command_line import call
-from support.small_root import small_root
-from support.toy_root import REPOSITORY
+from support.toy_root import REPOSITORY, toy_root
 
 from hashbench.bundle.pack import rows_of
 from hashbench.runs.guard import row_of
@@ -136,7 +135,7 @@ def test_a_table_that_only_its_author_has(
     capsys: pytest.CaptureFixture[str], results: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as authors:
-        tables = small_root(tmp_path, authors) / "experiments" / "tables"
+        tables = toy_root(tmp_path, authors, "methods", "papers.toml", alone=True) / "experiments" / "tables"
         tables.mkdir()
         text = (REPOSITORY / "experiments" / "tables" / "digits.toml").read_text()
         head, groups = text.split("[[groups]]")[:2]

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from support.bundles import changed, content, names, row_changed
 from support.command_line import call
-from support.small_root import small_root
 from support.stored_toy import parts, store_toy
+from support.toy_root import toy_root
 
 from hashbench.runs.guard import row_of
 from hashbench.runs.row import Row
@@ -57,7 +57,7 @@ def recipes(root: Path) -> None:
 
 
 def test_sparse_codes(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    root = small_root(tmp_path, monkeypatch)
+    root = toy_root(tmp_path, monkeypatch, "methods", "papers.toml", alone=True)
     recipes(root)
     declare(root, "sparse_th", SPARSE, "suf")
     row = trained(tmp_path, "sparse_th", SPARSE)
@@ -92,7 +92,7 @@ def test_queries_that_are_no_codes(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings: dict[str, object] = {"bits": 8, "kmeans_iterations": 1}
-    declare(small_root(tmp_path, monkeypatch), "pq", settings, "ap")
+    declare(toy_root(tmp_path, monkeypatch, "methods", "papers.toml", alone=True), "pq", settings, "ap")
     row = trained(tmp_path, "pq", settings)
     path = tmp_path / "b.zip"
     code, out, error = call(capsys, "bundle", "mine", "-o", path)
@@ -107,7 +107,7 @@ def test_queries_that_are_no_codes(
 
 def test_learned_weights(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     settings: dict[str, object] = {"bits": 4, "n_relevant": 5, "n_irrelevant": 5, "rounds": 2}
-    root = small_root(tmp_path, monkeypatch)
+    root = toy_root(tmp_path, monkeypatch, "methods", "papers.toml", alone=True)
     recipes(root)
     declare(root, "structhash", settings, "ap")
     row = trained(tmp_path, "structhash", settings)
@@ -136,7 +136,7 @@ def test_learned_weights(capsys: pytest.CaptureFixture[str], tmp_path: Path, mon
 def test_activations_of_queries(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    root = small_root(tmp_path, monkeypatch)
+    root = toy_root(tmp_path, monkeypatch, "methods", "papers.toml", alone=True)
     declare(root, "lsh", {"bits": 8}, "ap")
     row = row_of(Run.resolve("digits", "s1", "lsh", {"bits": 8}).with_asymmetric(), Store(tmp_path / "results"))
     path, name, codes = tmp_path / "b.zip", "results/rows/digits-s1.jsonl", f"results/runs/{row.run}/codes.npz"

@@ -95,6 +95,21 @@ def test_the_line_is_true_of_the_command(
     assert call(capfd, *arguments) == (130, line)
 
 
+def test_an_interrupt_that_is_lost_leaves_no_alarm(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It comes again while the command runs, and not while Python shuts down."""
+
+    def lost() -> list[str]:
+        with suppress(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGTERM)
+        return []
+
+    monkeypatch.setattr("hashbench.datasets.card.cards", lost)
+    assert call(capfd, "list", "datasets") == (0, "")
+    assert signal.alarm(0) == 0
+
+
 def test_a_signal_that_is_ignored_stays_ignored() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # as nohup and a shell's & do
     with _interrupts.raise_interrupts():

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.command_line import call
-from support.small_root import small_root
+from support.toy_root import toy_root
 
 from hashbench import metrics
 from hashbench.foundation import paths
@@ -53,7 +53,7 @@ MEASURES = ("recall@50", "asymmetric: recall@50")
 @pytest.fixture
 def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Store:
     """Two repeats of both cells of a table of record, and the file of their queries."""
-    tables = small_root(tmp_path, monkeypatch) / "experiments" / "tables"
+    tables = toy_root(tmp_path, monkeypatch, "methods", "papers.toml", alone=True) / "experiments" / "tables"
     tables.mkdir()
     (tables / "tiny.toml").write_text(TABLE)
     code, _, err = call(capsys, "run", "tiny", "--seeds", "2")

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from support.declared_figures import declare
 from support.fake_rows import row_of_cell
-from support.small_root import not_installed, small_root
+from support.toy_root import declare_table, toy_root
 
 from hashbench.foundation.provenance import Code
 from hashbench.runs.row import Row, Seconds
@@ -61,13 +61,21 @@ MEANS: dict[tuple[str, int], list[float]] = {
 MACHINE: dict[str, str | int | None] = {"system": "Linux", "cpu": "A processor", "cores": 4, "gpu": None}
 
 
+def not_installed(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Makes ``method`` one of a package that is not here, as if rows of it were stored."""
+
+    def without(table: spec.TableSpec) -> spec.TableSpec:
+        return table.model_copy(update={"not_installed": sorted({method} & {*table.methods})})
+
+    monkeypatch.setattr(spec, "_without_packages", without)
+
+
 def report_root(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The root: tables ``tiny``, half measured, and ``other``, not measured; a panel and a figure ``tiny``."""
-    root = small_root(folder, monkeypatch)
+    root = toy_root(folder, monkeypatch, "methods", "papers.toml", alone=True)
     not_installed("nothing", monkeypatch)
-    (root / "experiments" / "tables").mkdir()
-    for name, text in (("tiny", TINY), ("other", OTHER)):
-        (root / "experiments" / "tables" / f"{name}.toml").write_text(text)
+    declare_table(TINY)
+    declare_table(OTHER, "other")
     (root / "experiments" / "leaderboard.toml").write_text(BOARD)
     declare(folder, "lines")
     for (method, bits), means in MEANS.items():

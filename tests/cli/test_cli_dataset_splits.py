@@ -50,25 +50,12 @@ def one_file(*keys: str) -> str:
     return "all.npz"
 
 
-def two_texts() -> str:
-    for name, rows in (("db", BASE), ("q", QUERY)):
-        np.savetxt(f"{name}.csv", np.c_[ITEMS[rows], LABELS[rows]], "%.9g", ",", header="a,b,c,d,label", comments="")
-    return "db.csv q.csv"
-
-
-def ids_of_last() -> str:
-    Path("q.txt").write_text("\n".join(map(str, [29, *range(24, 29)])) + "\n\n")
-    return f"{whole()} --query-ids q.txt"
-
-
 @pytest.mark.parametrize(
     "make",
     [
         two_files,
         partial(one_file, "train", "train_labels", "test", "test_labels"),
         partial(one_file, "X_train", "y_train", "X_test", "y_test"),
-        two_texts,
-        ids_of_last,
     ],
 )
 def test_the_queries_are_those_that_are_given(make: Callable[[], str], hashbench: CommandLine) -> None:
@@ -86,17 +73,6 @@ def test_the_queries_are_those_that_are_given(make: Callable[[], str], hashbench
     assert all(Path(word).is_absolute() for word in repeated.split() if not word.startswith("--"))
     hashbench.done(f"dataset add mine {repeated} --replace")
     assert drawn("mine").sha256 == ids.sha256
-
-
-def test_ids_need_not_be_the_last_items_and_of_images_they_are_paths(hashbench: CommandLine) -> None:
-    Path("q.txt").write_text("3\n0\n7")
-    hashbench.done("dataset add mine", whole(), "--query-ids q.txt")
-    assert drawn("mine").query_ids.tolist() == [0, 3, 7]
-    assert set(drawn("mine").database_ids.tolist()) == set(range(30)) - {0, 3, 7}
-    write_images("pets", {"cat": 3, "dog": 4})
-    Path("q.txt").write_text("dog/2.png\ncat/0.png\n")
-    hashbench.done("dataset add pets pets --query-ids q.txt")
-    assert drawn("pets").query_ids.tolist() == [0, 5]
 
 
 def test_folders_of_train_and_test_images(hashbench: CommandLine) -> None:

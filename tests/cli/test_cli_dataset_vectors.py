@@ -1,8 +1,6 @@
 """``hashbench dataset add`` of vectors without labels, and of texts."""
 
-import json
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import h5py
@@ -12,7 +10,6 @@ from support.command_line import CommandLine
 
 from hashbench.datasets import neighbours, store
 from hashbench.datasets.card import load_card
-from hashbench.datasets.custom import texts
 from hashbench.datasets.custom.add import nearest_of
 from hashbench.foundation import paths
 
@@ -146,40 +143,6 @@ def test_what_is_refused_leaves_the_data_set_that_was_there(hashbench: CommandLi
     line = hashbench.refused("dataset add mine", npy("b", BASE * 9e15), "--metric ip --replace")
     assert "of a norm above 1e+18" in line
     assert {path: path.read_bytes() for path in paths.data().rglob("*") if path.is_file()} == before
-
-
-class Lengths:
-    """An embedder in the place of a network: the number of letters, of blanks and of each vowel."""
-
-    width, distance = 7, "cosine"
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def blocks(self, lines: list[str], n: int) -> Iterator[np.ndarray]:
-        for line in lines:
-            yield np.array([[len(line), line.count(" "), *map(line.count, "aeiou")]], np.float32)
-
-
-TEXTS = [f"{'a' * (n % 7)} {'e' * (n % 5)} text {n}" for n in range(40)]
-FILES_OF_TEXTS = {
-    "s.txt": "\n".join(TEXTS) + "\n",
-    "s.jsonl": "\n".join(json.dumps({"_id": n, "text": text}) for n, text in enumerate(TEXTS)),
-    "s.csv --items body": "id,body\n" + "\n".join(f"{n},{text}" for n, text in enumerate(TEXTS)),
-}
-
-
-@pytest.mark.parametrize("words", FILES_OF_TEXTS)
-def test_texts_are_embedded(words: str, hashbench: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
-    Path(words.split(maxsplit=1)[0]).write_text(FILES_OF_TEXTS[words])
-    monkeypatch.setattr(texts, "Embedder", Lengths)
-    network = "--embed sentence-transformers:some-network"
-    assert "nearest by cosine" in hashbench.done("dataset add mine", words, network).err
-    due = np.concatenate(list(Lengths("").blocks(TEXTS, 1)))
-    np.testing.assert_allclose(items(), due / np.linalg.norm(due, axis=1, keepdims=True), atol=1e-6)
-    for text, complaint in {"": "no text", "{}\n": "field 'text'", '{"text": 3}\n': "text is no text"}.items():
-        Path("bad.jsonl").write_text(text)
-        assert complaint in hashbench.refused("dataset add bad bad.jsonl", network)
 
 
 def parquet(column: list[object]) -> str:

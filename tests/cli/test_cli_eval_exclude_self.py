@@ -33,21 +33,10 @@ def in_many_pieces(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     small_pieces(monkeypatch, slab_bytes=200, items=16)
 
 
-@pytest.fixture(params=["streamed", "whole"])
-def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The database is read in pieces, or held in memory."""
-    if request.param == "streamed":
-        monkeypatch.setattr("hashbench.codes.files.HELD_BYTES", 0)
-
-
-both_ways = pytest.mark.usefixtures("way")
-
-
 def means(hashbench: CommandLine, *options: str) -> dict[str, float]:
     return {name: value["mean"] for name, value in hashbench.json(*options)["metrics"].items()}
 
 
-@both_ways
 @pytest.mark.parametrize("multi_hot", [False, True])
 def test_the_same_items_need_no_ids(hashbench: CommandLine, multi_hot: bool) -> None:
     codes, labels = arrays(multi_hot)
@@ -59,7 +48,6 @@ def test_the_same_items_need_no_ids(hashbench: CommandLine, multi_hot: bool) -> 
     assert means(hashbench, LEFT_OUT, "--metric ap,mrr --ties best") == dict(due)
 
 
-@both_ways
 @pytest.mark.parametrize("kind", ["numbers", "texts"])
 def test_ids_say_which_item_a_query_is(hashbench: CommandLine, kind: str) -> None:
     rows = np.array([40, 3, 59, 3, 17])
@@ -107,7 +95,6 @@ def test_trec_files_hold_no_query_as_its_own_item(hashbench: CommandLine) -> Non
     assert Path("trec/qrels.txt").read_text() == "q0 0 d0 1\nq0 0 d2 1\nq1 0 d1 1\nq1 0 d2 1\n"
 
 
-@both_ways
 def test_a_note_says_that_it_may_be_meant_or_that_nothing_is_left_out(hashbench: CommandLine) -> None:
     rows = np.array([4, 2, 9])
     save(*arrays(), np.arange(N), "same.npz")
@@ -130,7 +117,6 @@ def test_a_query_without_its_twin_is_no_leak(hashbench: CommandLine) -> None:
         assert hashbench.json(command)["leak"]["twins_in_database"] == n_twins
 
 
-@both_ways
 def test_items_without_a_class_are_counted(hashbench: CommandLine) -> None:
     codes, labels = arrays()
     save(codes, labels, np.arange(20))

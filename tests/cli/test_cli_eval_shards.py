@@ -378,13 +378,12 @@ def test_shards_whose_packed_bits_begin_at_different_ends_are_refused(hashbench:
     hashbench.done(SHARDS, "--shards db-8.npz")
 
 
-def test_shards_that_cannot_be_read_item_by_item_are_loaded(hashbench: CommandLine, whole: dict[str, Any]) -> None:
+def test_shards_of_bits_by_items(hashbench: CommandLine, whole: dict[str, Any]) -> None:
     for path in [Path("queries.npz"), *Path().glob("db-*.npz")]:
         np.savez(path, **{key: array.T for key, array in np.load(path).items()})
-    answer = hashbench(SHARDS, "--json")
-    assert "note: db-8.npz: database_codes: cannot be read item by item, so the whole is in memory" in answer.err
-    assert len(answer.json["notes"]) > 3 and "more such notes: --json has all" in answer.err
-    assert values_of(answer.json) == {**whole, "notes": answer.json["notes"]}
+    printed = values_of(hashbench.json(SHARDS))
+    assert "queries.npz: codes are bits x items" in printed["notes"]
+    assert printed == {**whole, "notes": printed["notes"]}
 
 
 def test_the_file_of_counts_is_no_shard(hashbench: CommandLine, whole: dict[str, Any]) -> None:

@@ -99,7 +99,7 @@ COMPLETED = {
     "run digits talr_table": ["talr_table1", "talr_table2", "talr_table3"],
     "show digi": ["digits", "digits_all", "digits_curves", "digits_ties"],
     "status talr_app": ["talr_appendix_d"],
-    "download usps": ["usps", "usps_libsvm"],
+    "download usps": ["usps"],
     "encode a-": ["a-run"],
     "list me": ["methods", "metrics"],
 }

@@ -177,15 +177,7 @@ def test_arrays_can_be_named_one_by_one(hashbench: CommandLine) -> None:
 
 
 @codes_here
-def test_queries_among_the_items_or_the_training_items_are_counted(hashbench: CommandLine) -> None:
-    np.save("codes.npy", np.array([[0, 0, 0], [1, 1, 1], [0, 0, 0], [1, 1, 1]], np.uint8))
-    np.save("labels.npy", np.array([9, 0, 0, 9]))
-    options = "--array train-codes=codes.npy --array train-labels=labels.npy"
-    assert hashbench.json("eval two.npz", options)["leak"]["twins_in_training"] == 2
-    assert "2 queries have the code and a label of a training item" in hashbench.done("eval two.npz", options).out
-    assert hashbench.json("eval two.npz")["leak"]["twins_in_training"] is None
-    np.save("codes.npy", np.zeros((4, 5), np.uint8))
-    assert "query_codes has 3 bits and database_codes 5" in hashbench.refused("eval two.npz", options)
+def test_queries_among_the_items_are_counted(hashbench: CommandLine) -> None:
     save("ids.npz", TIED, [0, 9], query_ids=np.array([5, 6]), database_ids=np.array([6, 7, 8]))
     assert hashbench.json("eval ids.npz")["leak"]["ids_in_database"] == 1
     assert "1 queries are in the database, by their ids" in hashbench.done("eval ids.npz").out
@@ -209,15 +201,13 @@ def streamable(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 streamed = pytest.mark.usefixtures("streamable")
-TRAIN = "--array train-codes=codes.npz:database_codes --array train-labels=codes.npz:database_labels"
 
 
 @streamed
 def test_every_output_of_a_report(hashbench: CommandLine) -> None:
-    options = f"--per-query q.csv --curves curves {TRAIN} --metric ap@50,ndcg,pr_area,recall@r2 --ties worst"
+    options = "--per-query q.csv --curves curves --metric ap@50,ndcg,pr_area,recall@r2 --ties worst"
     answer = hashbench.done("eval codes.npz", options)
     assert "3 queries are in the database, by their ids" in answer.out
-    assert "have the code and a label of a training item" in answer.out
     assert answer.err.count("note: ") == 3 and len([*Path().rglob("*.csv")]) == 4
 
 
@@ -266,11 +256,11 @@ def test_a_gpu_gives_the_same_report(hashbench: CommandLine, monkeypatch: pytest
     pytest.importorskip("torch")
     from support.torch_on_cpu import stand_in_for_cuda
 
-    command = f"eval codes.npz {TRAIN} --metric ap,ndcg@7 --json"
+    command = "eval codes.npz --metric ap,ndcg@7 --json"
     on_cpu = hashbench.done(command, "--device cpu")
     counted_on = stand_in_for_cuda(monkeypatch)
     assert hashbench(command, "--device cuda") == on_cpu
-    assert counted_on == ["cuda:0"] * 2  # the database, and the training items
+    assert counted_on == ["cuda:0"]
 
 
 @streamed

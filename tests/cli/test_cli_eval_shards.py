@@ -202,34 +202,17 @@ def test_a_killed_driver_continues_and_leaves_no_worker(hashbench: CommandLine, 
     assert shards_in(Path("sum.npz")) == [f"db-{number}.npz" for number in (10, 11, 8, 9)]
 
 
-def test_append_adds_new_shards_and_refuses_old_ones(hashbench: CommandLine, whole: dict[str, Any]) -> None:
-    hashbench.done(KEEPING, "--shards db-[89].npz")
-    Path("copy.npz").write_bytes(Path("db-9.npz").read_bytes())
-    Path("twice.npz").write_bytes(Path("db-10.npz").read_bytes())
-    for options, line in {
-        "": "db-8.npz: is in sum.npz already: nothing is added",
-        "--shards [c]*[0-9y].npz": "copy.npz: is in sum.npz already as db-9.npz: nothing is added",
-        "--shards [td]*[0e].npz": "twice.npz: the same bytes as db-10.npz: each shard is counted once, so leave one",
-    }.items():
-        assert untouched(hashbench, "--append", options).startswith(line)
-    assert_whole(hashbench(KEEPING, "--append --shards db-1*.npz --json"), whole)
-    assert_whole(hashbench(KEEPING, "--json"), whole)
-
-
-def test_an_interrupted_append_continues_and_no_other_one_comes_between(
+def test_only_new_shards_are_counted_and_each_once(
     hashbench: CommandLine, whole: dict[str, Any], counted: type[Interrupted]
 ) -> None:
     counted.done = 10
-    hashbench.done(KEEPING, "--shards db-8.npz")
-    counted.done = 1
-    rest = "--append --shards db-[19]*.npz"
-    assert hashbench(KEEPING, rest).code == 130  # of its three shards one is in the file
+    hashbench.done(KEEPING, "--shards db-[89].npz")
     counted.done = 10
-    line = "sum.npz: an --append of other shards was interrupted: run that command again first"
-    assert untouched(hashbench, "--append --shards db-11.npz") == line
-    assert_whole(hashbench(KEEPING, rest, "--json"), whole)
+    assert_whole(hashbench(KEEPING, "--json"), whole)
     assert counted.done == 12
-    assert untouched(hashbench, rest) == "db-9.npz: is in sum.npz already: nothing is added"
+    Path("db-12.npz").write_bytes(Path("db-9.npz").read_bytes())
+    line = "db-12.npz: the same bytes as db-9.npz: each shard is counted once, so leave one out"
+    assert untouched(hashbench) == line
 
 
 def untouched(hashbench: CommandLine, *more: str) -> str:
@@ -243,7 +226,7 @@ def untouched(hashbench: CommandLine, *more: str) -> str:
 def test_a_file_of_other_queries_or_shards_is_refused(hashbench: CommandLine) -> None:
     hashbench.done(KEEPING)
     line = untouched(hashbench, "--shards db-1*.npz")
-    assert line.startswith("sum.npz: holds db-8.npz and 1 more, not among the given shards: give all shards, or add")
+    assert line.startswith("sum.npz: holds db-8.npz and 1 more, not among the given shards: give all shards")
     queries = dict(np.load("queries.npz"))
     others = "sum.npz: has the counts of other queries: their codes or labels differ: name another file"
     np.savez("queries.npz", **{**queries, "query_labels": queries["query_labels"][::-1]})
@@ -319,12 +302,6 @@ def test_options_that_have_moved_work_for_one_release(hashbench: CommandLine) ->
     ]
     note = "note: --query-codes of hashbench eval-shards is now --array"
     assert note in hashbench("eval-shards --query-codes whole.npz:query_codes --shards none.npz").err
-
-
-def test_a_cluster_needs_ray(hashbench: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hashbench.foundation.extras.missing", lambda extra: [extra])
-    assert hashbench.refused(KEEPING, "--ray auto") == f"--ray needs Ray: {how_to_install('ray')}"
-    assert not Path("sum.npz").exists()
 
 
 def change(part: Callable[[Arrays], Arrays]) -> None:

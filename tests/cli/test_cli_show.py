@@ -106,7 +106,7 @@ def test_a_run_shows_scores_machine_configuration_and_commands(hashbench: Comman
     assert lines[-4:] == [
         "$ hashbench train talr_ap digits --protocol s1 --bits 12 --seed 3 --set delta=7.0 --again",
         f"$ hashbench encode {name} --out codes.npz",
-        f"$ hashbench search {name} --out nearest.png",
+        f"$ hashbench search {name}",
         "$ hashbench eval codes.npz",
     ]
 

@@ -60,16 +60,6 @@ def test_a_table_shows_the_own_split_or_says_over_how_many_its_deviation_is(
     assert {path.stem for path in (tmp_path / "results" / "tables").glob("*.md")} == {"tiny_splits2"}
 
 
-def test_distinct_codes_are_shown_on_request(hashbench: CommandLine, tmp_path: Path) -> None:
-    hashbench("run tiny")
-    (row,) = Store(tmp_path / "results").rows()
-    assert row.distinct_codes is not None
-    shown = f"{row.distinct_codes.queries}, {row.distinct_codes.database}"
-    assert f"‡ {{{shown}}} |" in hashbench("table tiny --distinct").out
-    assert rf"$^\ddagger$ \{{{shown}\}} \\" in hashbench("table tiny --distinct --format latex").out
-    assert shown not in hashbench("table tiny").out
-
-
 def test_status_counts_the_runs_of_each_split(hashbench: CommandLine) -> None:
     hashbench("run tiny --splits 2")
     assert hashbench("status tiny --splits 2").lines == [

@@ -129,7 +129,7 @@ def test_all_write_prints_only_paths_and_draws_nothing_unmeasured(hashbench: Com
 def test_a_check_of_cells_passes_fails_or_finds_nothing_to_check(hashbench: CommandLine) -> None:
     assert hashbench("table tiny --check")[::2] == (
         1,
-        "error: tiny: nothing is measured; hashbench run measures it\n",
+        "error: tiny: nothing to check: no measured cell has a published value and a tolerance\n",
     )
     measure(12, 0.26)
     assert "within their tolerance: 1 of 1" in hashbench.done("table tiny --check").err

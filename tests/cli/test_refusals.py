@@ -67,7 +67,7 @@ REFUSALS = {
     "compare codes.npz other.npz --layout 48,middle": "--layout middle: a number of bits, big or little, items-by-bits",
     "compare codes.npz other.npz --csv x.csv": "--csv of hashbench compare is gone: hashbench compare ... --format csv",
     "compare codes.npz other.npz --table digits --metric ap": "--table compares what the table shows: --metric and",
-    "compare codes.npz other.npz --samples 0": "Invalid value for '--samples': Input should be greater than or equal",
+    "compare codes.npz other.npz --samples 500": "--samples of hashbench compare is gone: there are 10,000 samples",
     "compare codes.npz other.npz --exclude-self": "--exclude-self: nothing says which database item a query is",
     "compare codes.npz": "1 to compare: 2 to 26 codes, runs or rows are expected",
     "compare codes.npz away.npz": "away.npz: no such file or folder",
@@ -192,7 +192,6 @@ REFUSALS = {
     "eval codes.npz --per-query codes.npz": "named twice, as an input or an output",
     "eval codes.npz --per-query empty": "empty: a folder, a device or a pipe; the file to be written is expected",
     "eval irrelevant.npz --curves curves --per-query q.csv": "no query has a relevant item",
-    "eval codes.npz --array train-codes=codes.npz:database_codes": "train-codes and --array train-labels go together",
     "eval codes.npz other.npz --curves out": "cannot be combined with several files that are scored one by one",
     "eval codes.npz other.npz --pairs 1": "cannot be combined with several files",
     "eval codes.npz other.npz --as trec": "cannot be combined with several files",
@@ -232,12 +231,10 @@ REFUSALS = {
     "eval-shards codes.npz --shards *b.npz --array query-codes": "NAME=FILE:KEY is expected, as in --array query-codes",
     "eval-shards codes.npz --shards *b.npz --array database-codes=x": "unknown array 'database-codes': did you",
     "eval-shards codes.npz --shards *b.npz --exclude-self": "No such option: --exclude-self",
-    "eval-shards codes.npz --shards *b.npz --append": "--append needs --counts FILE, which holds the shards that are",
-    "eval-shards codes.npz --shards *b.npz --append --counts no.npz": "no.npz: no such file: leave --append out to",
+    "eval-shards codes.npz --shards *b.npz --append": "--append of hashbench eval-shards is gone: all shards with",
     "eval-shards codes.npz --shards *b.npz --counts no.h5": "--counts no.h5: a file that ends in .npz is expected",
     "eval-shards codes.npz --shards *b.npz --per-query db.npz": "db.npz: named twice",
     "eval-shards codes.npz --shards *b.npz --per-query a.npz --counts a.npz": "a.npz: named twice",
-    "eval-shards codes.npz --shards *b.npz --ray auto --jobs 2": "--jobs cannot be combined with --ray: the cluster",
     "eval-shards codes.npz --shards no-*.h5": "--shards no-*.h5: no such file: a quoted pattern is expected",
     "eval-shards codes.npz --shards *b.npz --shard-labels no-*.h5": "--shard-labels no-*.h5: no such file",
     # features, figure
@@ -251,27 +248,19 @@ REFUSALS = {
     "figure talr_figure1 --all": "name the figures to draw, or use --all",
     "figure talr_figre1": "unknown figure 'talr_figre1': did you mean talr_figure1",
     # index
-    "index build items.npz --embeddings items.npy --k 1 --out items.npz": "items.npz: named twice, as an input or an",
-    "index build items.npz --embeddings items.npy --k 1 --out items.npy": "items.npy: named twice",
-    "index query index.h5 queries.npz --out index.h5": "named twice",
-    "index query index.h5 queries.npz --out queries.npz": "named twice",
-    "index build items.npz --embeddings items.npy --out i.h5": "say with --k",
-    "index build items.npz --embeddings items.npy --out i.h5 --k 4": "items.npz: k = 4, activations of shape (4, 3): ",
-    "index build no_d.npz --embeddings items.npy --out i.h5": "without d",
-    "index build half.npz --embeddings items.npy --out i.h5": "whole numbers",
-    "index build buckets.npz --embeddings items.npy --out i.h5 --k 2": "1 buckets an item; k = 2",
-    "index build two_d.npz --embeddings items.npy --out i.h5": "one integer",
-    "index query index.h5 width.npz": "have width 1",
-    "index query index.h5 four.npz --top 1": "the index has 3 buckets",
-    "index query index.h5 no_embeddings.npz": "'embeddings' is expected",
-    "index query index.h5 flat_activations.npz": "numbers [n, m] are expected",
-    "index query index.h5 queries.npz": "top 10: a query can find 1 to 4",
-    "index query index.h5 queries.npz --exclude-self": "2 queries, 4 items",
-    "index query items.npy queries.npz": "not a readable index",
-    "index query cut.h5 queries.npz": "cut.h5: ",
+    "index items.npz queries.npz --k 1 --out queries.npz": "named twice",
+    "index items.npz queries.npz": "say with --k",
+    "index items.npz queries.npz --k 4": "k = 4, activations of shape (4, 3)",
+    "index no_d.npz queries.npz --embeddings items.npz": "'activations' is expected; it holds 'buckets'",
+    "index half.npz queries.npz --embeddings items.npz": "whole numbers",
+    "index items.npz no_embeddings.npz --k 1": "'embeddings' is expected",
+    "index items.npz flat_activations.npz --k 1": "numbers [n, m] are expected",
+    "index items.npz queries.npz --k 1": "top 10: a query can find 1 to 4",
+    "index items.npz queries.npz --k 1 --exclude-self": "2 queries, 4 items",
+    "index build items.npz": "hashbench index build is gone: hashbench index ITEMS QUERIES",
     # list, show
-    "list methods --bibtex": "hashbench list papers --bibtex",
-    "list --bibtex": "hashbench list papers --bibtex",
+    "list methods --bibtex": "--bibtex can be used with hashbench list papers only",
+    "list --bibtex": "--bibtex can be used with hashbench list papers only",
     "list method": "did you mean methods",
     "list paper": "unknown kind 'paper': did you mean papers",
     "list tables --only method=lsh": "--only can be used with hashbench list runs and protocols only",
@@ -532,8 +521,8 @@ def write_codes(rng: np.random.Generator) -> None:
     )
 
 
-def write_index() -> None:
-    """An index of four items in three buckets, and what it cannot be built of or searched by."""
+def write_sparse() -> None:
+    """Four items in three buckets, and what cannot be searched or ask."""
     activations = np.array([[1, 0, 0.5], [1, 0.5, 0], [0, 1, 0.5], [0, 0.5, 1]], np.float32)
     embeddings = np.array([[0], [4], [1], [9]], np.float32)
     buckets = np.array([[0], [0], [1], [2]])
@@ -543,17 +532,11 @@ def write_index() -> None:
         "queries": {"activations": activations[:2], "embeddings": embeddings[:2]},
         "no_d": {"buckets": buckets},
         "half": {"buckets": buckets + 0.5, "d": 3},
-        "buckets": {"buckets": buckets, "d": 3},
-        "two_d": {"buckets": buckets, "d": np.arange(2)},
-        "width": {"activations": np.zeros((1, 3)), "embeddings": np.zeros((1, 2))},
-        "four": {"activations": np.zeros((1, 4)), "embeddings": np.zeros((1, 1))},
         "no_embeddings": {"activations": np.zeros((1, 3))},
         "flat_activations": {"activations": np.zeros(3), "embeddings": np.zeros((1, 1))},
     }
     for name, content in arrays.items():
         np.savez(f"{name}.npz", **content)
-    assert status("index", "build", "items.npz", "--embeddings", "items.npy", "--k", 1, "--out", "index.h5") == 0
-    Path("cut.h5").write_bytes(Path("index.h5").read_bytes()[:3000])
 
 
 def write_queries() -> None:
@@ -596,7 +579,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         write_items(rng)
         write_vectors(rng)
         write_codes(rng)
-        write_index()
+        write_sparse()
         write_queries()
         write_root()
         paths.read_again()

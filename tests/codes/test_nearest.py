@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.together import together
 
 from hashbench.codes import nearest, pack
 from hashbench.codes.nearest import neighbours, neighbours_of
@@ -23,7 +22,7 @@ def test_ranks_are_the_places_an_item_takes_over_all_orders_of_tied_items(bits, 
     assert near.last.tolist() == [sum(d <= distances[item] for d in distances) for item in by_hand]
 
 
-@together(
+@pytest.mark.parametrize(
     ("n_queries", "bits", "k", "says"),
     [
         (2, 4, 1, "2 queries: one is expected"),
@@ -38,7 +37,7 @@ def test_what_is_no_question_is_refused(n_queries: int, bits: int, k: int, says:
         neighbours(query, pack(np.zeros((3, 4), np.uint8)), k)
 
 
-@together("bits", [64, 255, 256, 700])
+@pytest.mark.parametrize("bits", [64, 255, 256, 700])
 def test_blocks_and_long_codes_change_nothing(bits: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Distances up to 700 do not fit a byte; 30 items are several blocks of words."""
     rng = np.random.default_rng(0)

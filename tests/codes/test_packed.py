@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.together import together
 
 from hashbench.codes import MAX_BITS, Codes, binarize, pack
 from hashbench.foundation.errors import HashbenchError
@@ -37,19 +36,19 @@ def test_an_activation_of_zero_clears_the_bit() -> None:
     assert binarize(activations).bits().tolist() == [[0, 0, 1, 0, 1]]
 
 
-@together("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 def test_activations_that_are_not_finite_are_refused(value: float) -> None:
     with pytest.raises(HashbenchError, match="not finite"):
         binarize(np.array([[0.5, value]]))
 
 
-@together("shape", [(4,), (2, 3, 4)])
+@pytest.mark.parametrize("shape", [(4,), (2, 3, 4)])
 def test_an_array_that_is_not_items_by_bits_is_refused(shape: tuple[int, ...]) -> None:
     with pytest.raises(HashbenchError, match="items x bits"):
         pack(np.zeros(shape, np.uint8))
 
 
-@together("n_bits", [0, MAX_BITS + 1])
+@pytest.mark.parametrize("n_bits", [0, MAX_BITS + 1])
 def test_a_number_of_bits_out_of_range_is_refused(n_bits: int) -> None:
     with pytest.raises(HashbenchError, match=f"{n_bits} bits"):
         pack(np.zeros((1, n_bits), np.uint8))

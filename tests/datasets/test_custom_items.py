@@ -4,7 +4,6 @@ import h5py
 import numpy as np
 import pytest
 from PIL import Image
-from support.together import together
 
 from hashbench.datasets.custom.inputs import read
 from hashbench.foundation.errors import HashbenchError
@@ -91,7 +90,7 @@ def test_a_folder_without_images_or_for_features_is_refused(tmp_path):
     refused(tmp_path, "0.png: not an image that can be read")
 
 
-@together(
+@pytest.mark.parametrize(
     ("values", "complaint"),
     [
         (np.uint8([0, 255]), "values from 0 to 255"),

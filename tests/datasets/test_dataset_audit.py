@@ -5,7 +5,6 @@ from functools import cache
 
 import numpy as np
 import pytest
-from support.together import together
 
 from hashbench.datasets import audit as auditing
 from hashbench.datasets.audit import Audit, Leak, audit, byte_keys, find_duplicates
@@ -46,7 +45,7 @@ def audited(kind: str, chosen: Split | None = None, **given: np.ndarray) -> Audi
     return audit(data(kind, **given), chosen or sound(kind), RULES[kind], seed=0)
 
 
-@together("kind", RULES)
+@pytest.mark.parametrize("kind", RULES)
 def test_a_sound_split_of_any_kind_passes(kind: str) -> None:
     chosen = sound(kind)
     report = audited(kind)

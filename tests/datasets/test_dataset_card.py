@@ -2,7 +2,6 @@ import re
 
 import numpy as np
 import pytest
-from support.together import together
 
 from hashbench.datasets.card import cards, load_card
 from hashbench.datasets.protocol import Parts, PartsDrawn, PerClassValidation, Random, RandomValidation, Stratified
@@ -11,7 +10,7 @@ from hashbench.datasets.split import split
 from hashbench.foundation.errors import HashbenchError
 
 
-@together("name", cards())
+@pytest.mark.parametrize("name", cards())
 def test_every_card_is_complete(name):
     card = load_card(name)
     assert card.name == name
@@ -19,7 +18,7 @@ def test_every_card_is_complete(name):
     assert card.class_counts is None or card.labels == "multi" or sum(card.class_counts) == card.n_items
 
 
-@together("name", cards())
+@pytest.mark.parametrize("name", cards())
 def test_every_source_of_a_card_can_be_found_and_verified(name):
     for source in load_card(name).sources:
         assert all(re.match("(https?|ftp)://[^ ]+$", url) for url in source.urls)
@@ -35,7 +34,7 @@ def test_every_source_of_a_card_can_be_found_and_verified(name):
 PROTOCOLS = [(name, protocol) for name in cards() for protocol in load_card(name).protocols]
 
 
-@together(("name", "protocol"), PROTOCOLS)
+@pytest.mark.parametrize(("name", "protocol"), PROTOCOLS)
 def test_every_protocol_states_its_sizes(name, protocol):
     card = load_card(name)
     rule = card.protocols[protocol]
@@ -80,7 +79,7 @@ def check_pinned_ids(name: str, protocol: str) -> None:
 SMALL = pinned_without_labels(most=100_000)
 
 
-@together(("name", "protocol"), SMALL)
+@pytest.mark.parametrize(("name", "protocol"), SMALL)
 def test_ids_drawn_without_labels_are_pinned(name, protocol):
     check_pinned_ids(name, protocol)
 
@@ -91,14 +90,14 @@ def test_ids_of_large_sets_drawn_without_labels_are_pinned(name, protocol):
     check_pinned_ids(name, protocol)
 
 
-@together("name", cards())
+@pytest.mark.parametrize("name", cards())
 def test_where_the_labels_were_seen_all_ids_are_pinned(name):
     card = load_card(name)
     if card.content_sha256 or card.labels_sha256:
         assert all(rule.ids_sha256 for rule in card.protocols.values())
 
 
-@together("name", ["flickr1m", "gist1m", "sift1m", "tiny580k"])
+@pytest.mark.parametrize("name", ["flickr1m", "gist1m", "sift1m", "tiny580k"])
 def test_without_classes_the_nearest_are_relevant(name):
     relevance = load_card(name).protocol("structhash").relevance
     assert (relevance.kind, relevance.percent) == ("nearest", 2)
@@ -207,7 +206,7 @@ OF_ANOTHER = {
 }
 
 
-@together("kind", OF_ANOTHER)
+@pytest.mark.parametrize("kind", OF_ANOTHER)
 def test_a_protocol_of_another_one_is_drawn_with_the_same_sizes_and_seed(toy, kind):
     other, base, another_draw, message = OF_ANOTHER[kind]
     card = toy.card.read_text().partition("[protocols.s2]")[0].partition("[protocols.other]")[0]

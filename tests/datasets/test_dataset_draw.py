@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
-from support.together import together
 
 from hashbench.datasets.protocol import (
     Parts,
@@ -231,7 +230,7 @@ UNFIT = {
 }
 
 
-@together("case", UNFIT)
+@pytest.mark.parametrize("case", UNFIT)
 def test_labels_that_do_not_fit_the_protocol_are_one_line(case: str) -> None:
     rule, labels, message = UNFIT[case]
     with pytest.raises(HashbenchError, match=f"^a s1: {message}") as caught:
@@ -248,7 +247,7 @@ def test_a_label_that_queries_alone_carry_cannot_be_found() -> None:
     assert (len(chosen.query_ids), len(chosen.database_ids)) == (4, 3)
 
 
-@together(
+@pytest.mark.parametrize(
     ("kind", "values", "message"),
     [
         (PerClass, {"queries_per_class": 1, "train_per_class": 0, "database": "rest_without_train"}, "needs training"),

@@ -5,7 +5,6 @@ import zipfile
 import numpy as np
 import pytest
 from scipy.io import savemat
-from support.together import together
 from support.toy_root import write_card
 
 from hashbench.datasets import store
@@ -101,7 +100,7 @@ def test_the_released_relevance_has_the_same_items_and_levels(monkeypatch):
     assert chosen.sha256 == released.ids_sha256 == rule.ids_sha256
 
 
-@together("method", ["talr_ndcg", "dpsh", "mihash"])
+@pytest.mark.parametrize("method", ["talr_ndcg", "dpsh", "mihash"])
 def test_a_run_of_the_released_relevance_has_the_same_settings_and_another_name(monkeypatch, method):
     from hashbench.runs.run import Run
 

@@ -2,7 +2,6 @@ import hashlib
 
 import numpy as np
 import pytest
-from support.together import together
 
 from hashbench.datasets.card import load_card
 from hashbench.datasets.protocol import PerClass as Protocol
@@ -53,7 +52,7 @@ def test_an_item_without_a_class_is_in_the_database_only():
     assert not {1, 4} & {*chosen.query_ids.tolist(), *chosen.train_ids.tolist()}
 
 
-@together("labels", [[-1, -1], []])
+@pytest.mark.parametrize("labels", [[-1, -1], []])
 def test_without_a_class_nothing_is_drawn(labels):
     with pytest.raises(HashbenchError, match=r"^a s1: no item has a class"):
         split(np.array(labels, np.int64), protocol(1, 1), "a", "s1")
@@ -62,7 +61,7 @@ def test_without_a_class_nothing_is_drawn(labels):
 STRATIFIED = Stratified(title="", citation="", draw="stratified", query=[20, 27], pool=[0, 20], validation=4)
 
 
-@together("rule", [protocol(2, 3), STRATIFIED])
+@pytest.mark.parametrize("rule", [protocol(2, 3), STRATIFIED])
 def test_the_file_holds_the_lists_and_their_checksum(tmp_path, rule):
     chosen = split(np.arange(27) % 3, rule, "a", "s1")
     for name in ("one.npz", "two.npz"):

@@ -17,7 +17,6 @@ import requests
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.fault_server import Answer, FaultServer, FtpServer
-from support.together import together
 
 from hashbench import __version__
 from hashbench.datasets import fetch as fetching
@@ -119,7 +118,7 @@ PASSING = {
 }
 
 
-@together("fault", PASSING)
+@pytest.mark.parametrize("fault", PASSING)
 def test_what_passes_is_outlasted(server, folder, fault):
     fetched(server, folder, server.serve("/toy.bin", BODY, *PASSING[fault]))
 
@@ -146,7 +145,7 @@ RESUMED = {
 }
 
 
-@together("case", RESUMED)
+@pytest.mark.parametrize("case", RESUMED)
 def test_a_download_goes_on_where_the_same_file_was_cut(server, folder, case):
     mirrors, known, starts = RESUMED[case]
     urls = [server.serve(f"/{n}", BODY, *answers, always=answers[-1]) for n, answers in enumerate(mirrors)]
@@ -217,7 +216,7 @@ FINAL = {
 }
 
 
-@together("fault", FINAL)
+@pytest.mark.parametrize("fault", FINAL)
 def test_what_does_not_pass_is_one_line(server, folder, fault):
     answer, message = FINAL[fault]
     url = server.serve("/toy.bin", BODY, always=answer)
@@ -274,7 +273,7 @@ def test_a_body_without_end_is_stopped(server, folder, monkeypatch):
 ALGORITHMS = ("md5", "sha256", "sha512")
 
 
-@together("wrong", ALGORITHMS)
+@pytest.mark.parametrize("wrong", ALGORITHMS)
 def test_all_checksums_that_are_stated_must_hold(server, folder, wrong):
     stated = {name: hashlib.new(name, BODY).hexdigest() for name in ALGORITHMS}
     url = server.serve("/toy.bin", BODY)

@@ -3,8 +3,8 @@
 import struct
 
 import numpy as np
+import pytest
 from support.reader_inputs import card, read, refusal
-from support.together import together
 
 RNG = np.random.default_rng(5)
 SHAPE = [2, 3, 3]  # height and width differ, so that a transposed image is noticed
@@ -18,7 +18,7 @@ def cifar_rows(label_bytes: list[list[int]]) -> tuple[bytes, np.ndarray]:
     return b"".join(rows), images
 
 
-@together(("reader", "coarse"), [("cifar10_binary", []), ("cifar100_binary", [9])])
+@pytest.mark.parametrize(("reader", "coarse"), [("cifar10_binary", []), ("cifar100_binary", [9])])
 def test_cifar(tmp_path, reader, coarse):
     its_card = card(reader, SHAPE, 5, 4)
     one, first = cifar_rows([[*coarse, 3], [*coarse, 0]])
@@ -66,7 +66,7 @@ IDX_FAULTS = {
 }
 
 
-@together("fault", IDX_FAULTS)
+@pytest.mark.parametrize("fault", IDX_FAULTS)
 def test_a_faulty_idx_is_one_line(tmp_path, fault):
     files, message = IDX_FAULTS[fault]
     assert message in refusal(MNIST, tmp_path, files)
@@ -92,7 +92,7 @@ def test_stl10_is_read_column_by_column_and_in_blocks(tmp_path):
     assert blocks == [1000, 1000, 300, 200]
 
 
-@together(
+@pytest.mark.parametrize(
     ("change", "message"),
     [
         (lambda files: {**files, "X": files["X"][:-1]}, "X: fewer than the 1500 images"),

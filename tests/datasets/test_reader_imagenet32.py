@@ -8,7 +8,6 @@ import zipfile
 import numpy as np
 import pytest
 from support.reader_inputs import card, read, refusal
-from support.together import together
 
 RNG = np.random.default_rng(11)
 SHAPE = [2, 3, 3]
@@ -106,7 +105,7 @@ FAULTS = {
 }
 
 
-@together("fault", FAULTS)
+@pytest.mark.parametrize("fault", FAULTS)
 def test_a_faulty_batch_is_one_line(tmp_path, fault):
     make, message = FAULTS[fault]
     error = refusal(OF, tmp_path, {"train_data_batch_1.npz": make()})

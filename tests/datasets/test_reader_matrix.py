@@ -11,7 +11,6 @@ import scipy.io
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.reader_inputs import card, read, refusal
-from support.together import together
 
 from hashbench.foundation.errors import HashbenchError
 
@@ -85,7 +84,7 @@ def small_blocks(monkeypatch):
     monkeypatch.setattr("hashbench.datasets.readers.matrix.BLOCK", 10)
 
 
-@together("form", GOOD)
+@pytest.mark.parametrize("form", GOOD)
 def test_rows_in_blocks_whatever_the_format(tmp_path, form):
     items, labels, blocks = read(OF, tmp_path, {"x.features": GOOD[form]})
     assert items.tobytes() == ROWS.tobytes()
@@ -93,13 +92,13 @@ def test_rows_in_blocks_whatever_the_format(tmp_path, form):
     assert (labels.shape, labels.dtype, blocks) == ((N, 0), np.uint8, [10, 10, 5])
 
 
-@together("form", GOOD_BYTES)
+@pytest.mark.parametrize("form", GOOD_BYTES)
 def test_bytes_become_floats(tmp_path, form):
     np.testing.assert_array_equal(read(OF, tmp_path, {"x": GOOD_BYTES[form]})[0], BYTES)
 
 
-@together("form", GOOD)
-@together("share", [0.0, 0.05, 0.5, 0.95])
+@pytest.mark.parametrize("form", GOOD)
+@pytest.mark.parametrize("share", [0.0, 0.05, 0.5, 0.95])
 def test_a_matrix_cut_short_is_one_line(tmp_path, form, share):
     cut = GOOD[form][: int(share * len(GOOD[form]))]
     assert refusal(OF, tmp_path, {"x.features": cut}).startswith("x.features: ")
@@ -157,7 +156,7 @@ FAULTS = {
 }
 
 
-@together("fault", FAULTS)
+@pytest.mark.parametrize("fault", FAULTS)
 def test_a_faulty_matrix_is_one_line(tmp_path, fault):
     data, message = FAULTS[fault]
     assert message in refusal(OF, tmp_path, {"x": data})

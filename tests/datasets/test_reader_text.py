@@ -1,8 +1,8 @@
 """The formats of text: LIBSVM's, zip.train's, ISOLET's."""
 
 import numpy as np
+import pytest
 from support.reader_inputs import card, read, refusal
-from support.together import together
 
 USPS = card("usps", [4], 3, 10)
 ISOLET = card("isolet", [3], 4, 26)
@@ -13,7 +13,7 @@ SPARSE = b"10 1:-1 2:0.631 4:1\n1 \n5 1:-0.999 2:-1 3:0.002 4:0.5\n"
 DENSE = b"9.0000 -1.0000 0.6310 -0.0000 1.0000 \n0 0 0 0 0\n4.0 -.999 -1 2e-3 0.5\n"
 
 
-@together(("of", "text"), [(USPS, SPARSE), (USPS, DENSE)])
+@pytest.mark.parametrize(("of", "text"), [(USPS, SPARSE), (USPS, DENSE)])
 def test_rows_and_classes(tmp_path, of, text):
     items, labels, _ = read(of, tmp_path, {"x": text})
     assert items.dtype == np.float32
@@ -49,7 +49,7 @@ FAULTS = {
 }
 
 
-@together("fault", FAULTS)
+@pytest.mark.parametrize("fault", FAULTS)
 def test_faulty_text_is_one_line(tmp_path, fault):
     text, message = FAULTS[fault]
     error = refusal(USPS, tmp_path, {"x": text})
@@ -81,7 +81,7 @@ ISOLET_FAULTS = {
 }
 
 
-@together("fault", ISOLET_FAULTS)
+@pytest.mark.parametrize("fault", ISOLET_FAULTS)
 def test_faulty_isolet_is_one_line(tmp_path, fault):
     text, message = ISOLET_FAULTS[fault]
     assert message in refusal(ISOLET, tmp_path, {"x": text})

@@ -5,7 +5,6 @@ import re
 from pathlib import Path
 
 import pytest
-from support.together import together
 
 from hashbench import figures
 from hashbench.figures import CellsFile, FigureSpec
@@ -67,7 +66,7 @@ def test_every_figure_of_the_papers_with_measured_values_is_declared() -> None:
     assert figures.names() == FIGURES
 
 
-@together("name", FIGURES)
+@pytest.mark.parametrize("name", FIGURES)
 def test_a_figure_with_the_name_of_a_table_shows_that_table(name: str) -> None:
     """``hashbench run`` and ``status`` take the table of that name."""
     if name in spec.names():
@@ -180,7 +179,7 @@ def test_structhash_figure_3_has_three_measures_of_four_large_data_sets() -> Non
     assert panels_before("structhash", "Figure 3: Results on 4 large datasests") == 12
 
 
-@together("dataset", ["flickr1m", "sift1m", "gist1m", "tiny580k"])
+@pytest.mark.parametrize("dataset", ["flickr1m", "sift1m", "gist1m", "tiny580k"])
 def test_rows_of_the_large_data_sets_hold_each_precision_by_weighted_distances(dataset: str) -> None:
     """The weighted distances are not kept, so a metric that the row lacks is never known."""
     from hashbench.datasets.card import load_card

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 from support.declared_figures import CELLS, declare
-from support.together import together
 
 from hashbench import figures
 from hashbench.foundation.errors import HashbenchError
@@ -12,7 +11,7 @@ from hashbench.foundation.errors import HashbenchError
 TABLE = 'table = "talr_table1"\n'
 
 
-@together(
+@pytest.mark.parametrize(
     ("kind", "keys", "cells", "complaint"),
     [
         ("lines", "", "", "either table, the name of a table, or groups of its own cells are expected"),

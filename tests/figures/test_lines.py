@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 from support.declared_figures import CELLS, axes_of, declare, filled, row_of, tiny
-from support.together import together
 
 from hashbench import figures
 from hashbench.figures.lines import expected_speed_up as expected
@@ -30,7 +29,7 @@ rows = [{ label = "Ours" }]
 # The bound
 
 
-@together(("d", "k"), [(d, k) for d in range(1, 8) for k in range(1, d + 1)])
+@pytest.mark.parametrize(("d", "k"), [(d, k) for d in range(1, 8) for k in range(1, d + 1)])
 def test_the_bound_is_what_all_pairs_of_codes_give(d: int, k: int) -> None:
     codes = [set(code) for code in combinations(range(d), k)]
     sharing = sum(bool(a & b) for a in codes for b in codes)
@@ -130,7 +129,7 @@ def test_bytes_are_an_axis_whatever_the_bits_of_each_method(tmp_path: Path) -> N
     assert (ax.get_xlabel(), ax.get_xscale()) == ("bytes of a vector", "log")
 
 
-@together(
+@pytest.mark.parametrize(
     ("keys", "cells", "complaint"),
     [
         (

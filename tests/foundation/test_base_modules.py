@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
-from support.together import together
 
 from hashbench.foundation.config import Strict, canonical_json, derive_seed, digest, parse, read_toml
 from hashbench.foundation.errors import HashbenchError
@@ -20,7 +19,7 @@ class Example(Strict):
     kind: Literal["a", "b"] = "a"
 
 
-@together(
+@pytest.mark.parametrize(
     ("values", "complaint"),
     [
         ({"count": "3"}, "count: Input should be a valid integer, got '3'"),
@@ -41,7 +40,7 @@ def test_an_integer_serves_as_a_float() -> None:
     assert parse(Example, {"count": 1, "rate": 2}, "here").rate == 2.0
 
 
-@together("content", [b"a = ", b"\xff\xfe", b"a = 1\na = 2\n"])
+@pytest.mark.parametrize("content", [b"a = ", b"\xff\xfe", b"a = 1\na = 2\n"])
 def test_malformed_toml_is_one_line(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "bad.toml"
     path.write_bytes(content)
@@ -108,7 +107,7 @@ def test_a_full_disk_is_one_line(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-@together("content", ["a = " + "[" * 100_000, ".".join("a" * 5_000) + " = 1"])
+@pytest.mark.parametrize("content", ["a = " + "[" * 100_000, ".".join("a" * 5_000) + " = 1"])
 def test_toml_nested_without_end_is_one_line(tmp_path: Path, content: str) -> None:
     path = tmp_path / "deep.toml"
     path.write_text(content)

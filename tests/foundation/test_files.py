@@ -13,7 +13,6 @@ import h5py
 import numpy as np
 import pytest
 from support.limits import file_size_limit
-from support.together import together
 
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.files import (
@@ -122,7 +121,7 @@ def test_the_owner_of_a_file_is_kept(tmp_path: Path) -> None:
     assert (path.stat().st_uid, path.stat().st_gid, path.read_text()) == (1234, 5678, "new")
 
 
-@together("library", ["text", "numpy", "h5py", "h5py that closes", "safetensors"])
+@pytest.mark.parametrize("library", ["text", "numpy", "h5py", "h5py that closes", "safetensors"])
 def test_a_limit_on_the_size_of_files_is_one_line(tmp_path: Path, library: str) -> None:
     path = tmp_path / "file"
     numbers = np.arange(10_000.0)

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 from support.terminal import Terminal
-from support.together import together
 
 from hashbench.foundation import progress
 
@@ -92,7 +91,7 @@ def test_bytes_have_a_unit_and_what_has_no_total_no_time_left(capfd: pytest.Capt
     assert of_rows == "read: row 500,000, 00:00 passed"
 
 
-@together("kind", [progress.kind_of(progress.Lines), progress.kind_of(progress.TerminalBar)])
+@pytest.mark.parametrize("kind", [progress.kind_of(progress.Lines), progress.kind_of(progress.TerminalBar)])
 def test_a_bar_that_was_interrupted_half_made_says_nothing(kind: type, monkeypatch: pytest.MonkeyPatch) -> None:
     """Python would print what its __del__ raises."""
     seen: list[object] = []

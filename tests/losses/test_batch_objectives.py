@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 import torch
 from support import batch_oracles as oracle
-from support.together import together
 from torch import Tensor
 
 from hashbench.losses import (
@@ -95,7 +94,7 @@ def gradient(loss: Callable[[Tensor], Tensor], activations: Tensor) -> Tensor:
     return leaf.grad
 
 
-@together(("name", "labels"), [(name, labels) for name in CASES for labels in (ONE, SEVERAL)])
+@pytest.mark.parametrize(("name", "labels"), [(name, labels) for name in CASES for labels in (ONE, SEVERAL)])
 def test_it_is_the_formula_of_the_paper_in_loops(name: str, labels: oracle.Labels) -> None:
     loss, slow = CASES[name]
     for scale in (1.0,) if name == "fastap" else (1.0, 1.7):  # beyond 1 too
@@ -143,7 +142,7 @@ def test_hswd_is_the_likelihood_of_the_tanh_and_the_transport_of_the_outputs() -
         assert torch.autograd.gradcheck(lambda v, o=objective: o(v, rows, draws()), (u.clone().requires_grad_(),))
 
 
-@together("labels", [ONE, SEVERAL])
+@pytest.mark.parametrize("labels", [ONE, SEVERAL])
 def test_dfh_is_the_loop_over_its_batches(labels: oracle.Labels) -> None:
     weights: Any = {"margin": 0.5, "mu": 0.8, "vul": 0.3, "eta": 0.4}
     slow = oracle.Dfh(labels, CLASSES, BITS, **weights)

@@ -7,7 +7,6 @@ from functools import partial
 import numpy as np
 import pytest
 import torch
-from support.together import together
 from torch import Tensor
 
 from hashbench.codes.hadamard import hadamard
@@ -167,7 +166,7 @@ def slow(name: str, objective: RowObjective, u: Matrix, labels: Matrix) -> float
     return total / len(rows)
 
 
-@together("name, labels", [(name, IDS) for name in BUILD] + [(name, SETS) for name in SEVERAL])
+@pytest.mark.parametrize("name, labels", [(name, IDS) for name in BUILD] + [(name, SETS) for name in SEVERAL])
 def test_the_loss_is_the_loop_over_its_formula(name: str, labels: Tensor) -> None:
     objective, activations, members = setting(name, labels)
     expected = slow(name, objective, activations.tolist(), members)
@@ -180,14 +179,14 @@ def test_the_loss_is_the_loop_over_its_formula(name: str, labels: Tensor) -> Non
     assert torch.isfinite(value(objective, 0 * activations))
 
 
-@together("name, labels", [(name, labels) for name in SEVERAL for labels in (IDS, SETS)])
+@pytest.mark.parametrize("name, labels", [(name, labels) for name in SEVERAL for labels in (IDS, SETS)])
 def test_the_gradient_is_that_of_the_value(name: str, labels: Tensor) -> None:
     objective, activations, _ = setting(name, labels)
     inputs = [activations.requires_grad_(), *objective.parameters()]
     assert torch.autograd.gradcheck(lambda u, *_: value(objective, u), inputs, fast_mode=True)
 
 
-@together("name", PASSED)
+@pytest.mark.parametrize("name", PASSED)
 def test_the_gradient_through_codes_is_the_stated_one(name: str) -> None:
     objective, activations, _ = setting(name, IDS)
     assert isinstance(objective, HeadObjective)
@@ -222,7 +221,7 @@ KINDS: list[Kind] = ["hadamard", "bernoulli", "max_distance"]
 SIZES = [(10, 12), (10, 16), (10, 36), (21, 48)]
 
 
-@together("kind, size", [*((kind, size) for kind in KINDS for size in SIZES), ("hadamard", (70, 32))])
+@pytest.mark.parametrize("kind, size", [*((kind, size) for kind in KINDS for size in SIZES), ("hadamard", (70, 32))])
 def test_centres_differ_and_no_bit_is_the_same_in_all(kind: Kind, size: tuple[int, int]) -> None:
     n, bits = size
     actual = centres(kind, n, bits, seed=7)
@@ -293,7 +292,7 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
 }
 
 
-@together("case", REFUSED)
+@pytest.mark.parametrize("case", REFUSED)
 def test_what_is_not_defined_is_refused_in_one_line(case: str) -> None:
     call, complaint = REFUSED[case]
     with pytest.raises(HashbenchError, match=complaint) as caught:

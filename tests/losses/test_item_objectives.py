@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from support.together import together
 from torch import Tensor
 
 from hashbench.contract import TrainingData
@@ -61,7 +60,7 @@ def slow(name: str, u: Vectors, x: Vectors) -> float:
     return total
 
 
-@together("name, m", [(name, m) for name in BUILD for m in (1, 2, 7, 8)])
+@pytest.mark.parametrize("name, m", [(name, m) for name in BUILD for m in (1, 2, 7, 8)])
 def test_the_loss_is_the_loop_over_its_formula(name: str, m: int) -> None:
     activations = drawn(m, BITS)
     items = drawn(m, WIDTH, seed=2).abs()
@@ -80,7 +79,7 @@ def test_the_gradient_of_the_gap_is_that_of_its_value() -> None:
         assert torch.autograd.gradcheck(lambda b, x=items: cosine_gap(b, x), codes)
 
 
-@together("name", BUILD)
+@pytest.mark.parametrize("name", BUILD)
 def test_the_gradient_through_codes_is_the_stated_one(name: str) -> None:
     for m in (1, 7, 8):
         u = drawn(m, BITS).requires_grad_()
@@ -116,7 +115,7 @@ def slow_cibhash(u: Vectors, codes: Vectors) -> float:
     return total
 
 
-@together("m", [1, 4, 5])
+@pytest.mark.parametrize("m", [1, 4, 5])
 def test_cibhash_is_the_loop_over_its_formula_and_its_gradient_the_stated_one(m: int) -> None:
     objective = cibhash.Objective(temperature=0.4, beta=0.3)
     u = drawn(2 * m, BITS).requires_grad_()

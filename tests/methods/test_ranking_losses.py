@@ -4,7 +4,6 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
-from support.together import together
 
 from hashbench.methods._pairs import Neighbours
 from hashbench.methods.structhash import COSTS, Loss, cost_tables, most_violated, ndcg, random_rankings
@@ -69,7 +68,7 @@ def test_the_gain_of_ndcg_ends_at_its_cutoff() -> None:
 SIZES = [(1, 1), (1, 5), (5, 1), (3, 4), (5, 5)]  # relevant items, irrelevant ones
 
 
-@together("loss, sizes, scale, seed", product(LOSSES, SIZES, [0.05, 0.3, 2.0], [0, 1]))
+@pytest.mark.parametrize("loss, sizes, scale, seed", [*product(LOSSES, SIZES, [0.05, 0.3, 2.0], [0, 1])])
 def test_most_violated_is_the_best_of_all_rankings(loss: Loss, sizes: tuple[int, int], scale: float, seed: int) -> None:
     p, n = sizes
     drawn = np.random.default_rng(seed).random((1, p + n)) * scale

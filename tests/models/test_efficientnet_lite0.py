@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from support.together import together
 
 from hashbench.foundation.errors import HashbenchError
 
@@ -26,7 +25,7 @@ def theirs() -> "torch.nn.Module":
     return network.eval()
 
 
-@together("side", [64, 128, 224])
+@pytest.mark.parametrize("side", [64, 128, 224])
 def test_features_are_those_of_the_reference(theirs: "torch.nn.Module", side: int) -> None:
     model = MODELS.get(f"{NAME}_{side}px")
     assert model.pretrained is not None
@@ -45,7 +44,7 @@ def test_features_are_those_of_the_reference(theirs: "torch.nn.Module", side: in
     assert built.constants["input"]["size"] == (side, side)
 
 
-@together("side, kernel, stride", [(7, 3, 2), (8, 3, 2), (8, 5, 2), (5, 5, 1), (9, 5, 2), (1, 3, 2)])
+@pytest.mark.parametrize("side, kernel, stride", [(7, 3, 2), (8, 3, 2), (8, 5, 2), (5, 5, 1), (9, 5, 2), (1, 3, 2)])
 def test_same_padding_is_tensorflows(side: int, kernel: int, stride: int) -> None:
     # TensorFlow: ceil(side / stride) windows, and what is odd is padded at the end
     n_windows = -(-side // stride)
@@ -73,7 +72,7 @@ def test_batch_normalisation_is_folded_only_where_it_follows_a_convolution() -> 
     assert isinstance(actual[2], torch.nn.Identity)
 
 
-@together(
+@pytest.mark.parametrize(
     "name, fault",
     [
         ("efficientnet_lite0_0px", "unknown model"),

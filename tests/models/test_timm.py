@@ -4,7 +4,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.together import together
 
 from hashbench.foundation import paths
 from hashbench.foundation.errors import HashbenchError
@@ -23,7 +22,7 @@ from hashbench.runs.store import Store  # noqa: E402
 ITEMS = np.random.default_rng(0).integers(0, 256, (2, 32, 32, 3), dtype=np.uint8)
 
 
-@together("name, side", [("vit_tiny_patch16_224", 224), ("convnext_atto", 96)])
+@pytest.mark.parametrize("name, side", [("vit_tiny_patch16_224", 224), ("convnext_atto", 96)])
 def test_features_are_those_of_timms_network(tmp_path: Path, name: str, side: int) -> None:
     torch.manual_seed(1)
     theirs = timm.create_model(name, pretrained=False).eval()  # with its classifier, as in a file of weights
@@ -56,7 +55,7 @@ def test_random_weights_are_the_same_every_time() -> None:
     assert actual[0].std() > 0
 
 
-@together(
+@pytest.mark.parametrize(
     "name, fault",
     [
         ("timm:vit_tiny_patch16_223", "did you mean timm_vit_tiny_patch16_224"),

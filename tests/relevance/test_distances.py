@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.together import together
 
 from hashbench.codes import pack
 from hashbench.foundation.errors import HashbenchError
@@ -68,7 +67,7 @@ def test_it_is_counted_as_any_other_relevance() -> None:
     assert histogram.counts.sum(axis=(0, 1)).tolist() == per_level
 
 
-@together(
+@pytest.mark.parametrize(
     ("thresholds", "values"),
     [
         ((1.0, 2.0), (1, 2)),

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.together import together
 
 from hashbench.foundation.errors import HashbenchError
 from hashbench.relevance import percentiles as by_rank
@@ -89,7 +88,7 @@ def test_memory_does_not_grow_with_the_pairs() -> None:
         assert peak(lambda: nearest(features, features, 60)) < 0.1 * pair_bytes
 
 
-@together("features", [np.zeros((1, 3)), np.zeros((0, 3))])
+@pytest.mark.parametrize("features", [np.zeros((1, 3)), np.zeros((0, 3))])
 def test_too_few_rows_are_refused(features: np.ndarray) -> None:
     with pytest.raises(HashbenchError, match="at least 2"):
         percentiles(features, [50])

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 from support.searches import changed_root
-from support.together import together
 
 from hashbench.foundation.config import Setting
 from hashbench.foundation.errors import HashbenchError
@@ -31,7 +30,7 @@ SPACE: Space = {
 }
 
 
-@together(
+@pytest.mark.parametrize(
     ("line", "complaint"),
     [
         ("iteratons = { low = 1, high = 9 }", "search: unknown setting of itq 'iteratons': did you mean iterations?"),

@@ -10,7 +10,6 @@ from xml.etree import ElementTree
 
 import pytest
 from support.fake_rows import assert_golden
-from support.together import together
 
 from hashbench.showing import ink, layout
 from hashbench.showing.inks import latex
@@ -65,7 +64,7 @@ def test_what_rounds_to_zero_has_no_sign() -> None:
     assert [Number(*each).text for each in forms] == ["0.0000", "0.0000", "0%", "-0.0001", "1,234.0"]
 
 
-@together(
+@pytest.mark.parametrize(
     ("cell", "field"),
     [
         ("=1+1", "'=1+1"),

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 from support.fake_rows import fake_hash, fake_row, sample_rows, sample_spec, sample_table
-from support.together import together
 
 from hashbench.foundation.errors import HashbenchError
 from hashbench.histogram import Histogram
@@ -262,7 +261,7 @@ def cell_with(published: float | None, mean: float | None, tolerance: float | No
     return TableCell(declared, None if mean is None else Measured(mean, None, 1))
 
 
-@together(
+@pytest.mark.parametrize(
     ("published", "mean", "tolerance", "verdict"),
     [
         (0.73, 0.75, 0.02, True),  # the boundary, though 0.75 - 0.73 > 0.02 in binary

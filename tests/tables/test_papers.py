@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 import yaml
-from support.together import together
 
 from hashbench import __version__
 from hashbench.datasets.card import cards, load_card
@@ -146,7 +145,7 @@ def test_an_entry_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert (paper.author, paper.journal, paper.year) == (["A. One"], "Journal", 2000)
 
 
-@together(
+@pytest.mark.parametrize(
     ("entry", "complaint"),
     [
         ({**ENTRY, "jornal": "x"}, "unknown key 'jornal': did you mean journal"),

@@ -1,9 +1,7 @@
 """How long missing runs take: the median of the past runs that are most like them."""
 
-from pathlib import Path
-
+import pytest
 from support.fake_rows import fake_row, sample_spec
-from support.together import together
 
 from hashbench.runs.past import Past
 from hashbench.runs.row import Row, Seconds, to_line
@@ -30,7 +28,7 @@ OTHER_BUDGET = [past(5, "digits", budget="smoke", model="mlp", bits=12)]
 FAILED = [past(1, "digits", "failed", model="mlp", bits=12)]
 
 
-@together(
+@pytest.mark.parametrize(
     ("rows", "seconds"),
     [
         (CLOSE + OTHER_SIZE + OTHER_PROTOCOL + OTHER_DATA + OTHER_NETWORK, 20),

@@ -8,7 +8,6 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from support.together import together
 
 from hashbench.datasets.card import load_card
 from hashbench.foundation import paths
@@ -147,7 +146,7 @@ def sparse_rows(words: list[str]) -> Iterator[tuple[str, list[str]]]:
     yield row, values
 
 
-@together(("number", "rows"), [(1, 13), (2, 13), (3, 10), (4, 10)])
+@pytest.mark.parametrize(("number", "rows"), [(1, 13), (2, 13), (3, 10), (4, 10)])
 def test_sparse_hash_tables_1_to_4(number: int, rows: int) -> None:
     words = sparse_words(number)
     body = len(words) - words[::-1].index("Pr@16")
@@ -213,7 +212,7 @@ def test_every_published_table_is_declared() -> None:
     assert {*sparse, *talr, "structhash_table1", "structhash_table2"} <= set(TABLES)
 
 
-@together("table", TABLES)
+@pytest.mark.parametrize("table", TABLES)
 def test_table_loads_and_labels_are_unique(table: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HASHBENCH_ROOT", str(ROOT))
     cells = spec.load(table).cells
@@ -221,7 +220,7 @@ def test_table_loads_and_labels_are_unique(table: str, monkeypatch: pytest.Monke
     assert len({(c.section, c.row, c.column) for c in cells}) == len(cells)
 
 
-@together("table", TABLES)
+@pytest.mark.parametrize("table", TABLES)
 def test_no_two_cells_have_the_same_value(table: str) -> None:
     cells = declared(table).cells
     keys = {
@@ -231,7 +230,7 @@ def test_no_two_cells_have_the_same_value(table: str) -> None:
     assert len(keys) == len(cells)
 
 
-@together("table", TABLES)
+@pytest.mark.parametrize("table", TABLES)
 def test_cells_can_be_run_and_scored(table: str) -> None:
     for cell in declared(table).cells:
         assert str(NamedMetric.parse(cell.metric)) == cell.metric
@@ -239,7 +238,7 @@ def test_cells_can_be_run_and_scored(table: str) -> None:
         assert own <= set(METHODS.get(cell.method).settings.model_fields)
 
 
-@together("table", TABLES)
+@pytest.mark.parametrize("table", TABLES)
 def test_only_our_own_tables_are_without_published_values(table: str) -> None:
     table_spec = declared(table)
     ours = table_spec.paper == "hashbench"
@@ -285,7 +284,7 @@ METRIC_OF_COLUMN = {
 }
 
 
-@together("table", [t for t in TABLES if t.startswith(("talr_table", "digits", "cifar"))])
+@pytest.mark.parametrize("table", [t for t in TABLES if t.startswith(("talr_table", "digits", "cifar"))])
 def test_rows_named_after_methods_run_them(table: str) -> None:
     for cell in declared(table).cells:
         label, _, form = cell.row.lower().partition(", ")  # such as "OrthoHash, arc" and "CIBHash, 8 copies"
@@ -315,7 +314,7 @@ def test_structhash_figure_is_its_table_at_other_bits() -> None:
     assert all(cell.column == f"{cell.settings['bits']} bits" for cell in figure)
 
 
-@together("number", [1, 2, 3, 4])
+@pytest.mark.parametrize("number", [1, 2, 3, 4])
 def test_sparse_hash_labels_agree_with_their_keys(number: int) -> None:
     for cell in declared(f"sparse_hash_table{number}").cells:
         name, _, k = cell.row.partition(" (k=")

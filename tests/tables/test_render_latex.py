@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 from support.fake_rows import SAMPLE, assert_golden, fake_hash, fake_row, sample_spec, sample_table
-from support.together import together
 
 from hashbench.foundation.provenance import Code
 from hashbench.report import files
@@ -69,7 +68,7 @@ def compared(*means: list[float]) -> list[str]:
     return [line.partition(" & ")[2].removesuffix(r" \\") for line in text.splitlines() if line.startswith("row ")]
 
 
-@together(("second", "is_bold"), [([0.58, 0.6], False), ([0.69, 0.70999], True)])
+@pytest.mark.parametrize(("second", "is_bold"), [([0.58, 0.6], False), ([0.69, 0.70999], True)])
 def test_the_highest_mean_as_it_is_printed_is_bold(second: list[float], is_bold: bool) -> None:
     found = compared([0.1, 0.1], second, [0.69, 0.71])
     assert [cell.startswith(r"\textbf{") for cell in found] == [False, is_bold, True]
@@ -127,7 +126,7 @@ def test_published_in_italics_measured_upright_best_in_bold() -> None:
     assert all(r"\textit" not in cell for cell in cells[1::2])
 
 
-@together("name", spec.names())
+@pytest.mark.parametrize("name", spec.names())
 def test_rows_have_as_many_cells_as_their_tabular(name: str) -> None:
     text = render_latex(collect(spec.load(name), [], None, hash_of=fake_hash))
     tabulars = re.findall(r"\\begin\{tabular\}\{l(r+)\}(.*?)\\end\{tabular\}", text, re.DOTALL)
@@ -139,7 +138,7 @@ def test_rows_have_as_many_cells_as_their_tabular(name: str) -> None:
     assert re.sub(r"\\[{}]", "", text).count("{") == re.sub(r"\\[{}]", "", text).count("}")
 
 
-@together("sign", SPECIAL)
+@pytest.mark.parametrize("sign", SPECIAL)
 def test_special_signs_are_escaped(sign: str) -> None:
     assert escape(f"a{sign}b") == f"a{SPECIAL[sign]}b"
 
@@ -204,7 +203,7 @@ def test_columns_that_are_wider_than_the_text_go_on_below() -> None:
     assert len(re.findall(r"\\begin\{tabular\}", render_latex(long_table(2, 10)))) == 1
 
 
-@together("name", spec.names())
+@pytest.mark.parametrize("name", spec.names())
 def test_each_paper_that_is_cited_has_an_entry(name: str) -> None:
     text = render_latex(collect(spec.load(name), [], None, hash_of=fake_hash))
     cited = re.findall(r"\\cite\{([^}]*)\}", text)

@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.fake_rows import SAMPLE, assert_golden, fake_hash, fake_row, sample_rows, sample_spec, sample_table
-from support.together import together
 
 from hashbench.report import files
 from hashbench.runs import query_scores
@@ -251,7 +250,7 @@ def test_a_table_of_our_own_without_rows_says_so() -> None:
     assert cells(text, "MIHash") == ["", "", ""]
 
 
-@together(
+@pytest.mark.parametrize(
     ("text", "escaped"),
     [
         ("a | b", r"a \| b"),

@@ -1,7 +1,6 @@
 """Our tables of a resnet9, frozen and fine-tuned, and the searches of their settings: equal terms, figures beside."""
 
 import pytest
-from support.together import together
 
 from hashbench.contract import CodeSettings
 from hashbench.datasets.card import load_card
@@ -79,7 +78,7 @@ def test_the_search_is_on_queries_held_out_of_the_database_of_s1() -> None:
     assert {len(each) for each in rates.values()} == {6}
 
 
-@together(("cells", "searched"), [(HEADS, SEARCHED), (FINETUNED, SEARCHED_FINETUNED)])
+@pytest.mark.parametrize(("cells", "searched"), [(HEADS, SEARCHED), (FINETUNED, SEARCHED_FINETUNED)])
 def test_what_is_run_is_one_of_the_candidates(cells: list[Cell], searched: list[Cell]) -> None:
     candidates = [(cell.method, without_size(cell)) for cell in searched if "epochs" not in cell.settings]
     for cell in cells:

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from support.command_line import call
-from support.together import together
 
 from hashbench.runs.run import Run
 from hashbench.showing.ink import write
@@ -55,7 +54,7 @@ def assert_has(found: dict[str, Any], expected: dict[str, Any]) -> None:
     assert {key: found[key] for key in expected} == expected
 
 
-@together(("protocol", "bits"), MIHASH_DIARIES)
+@pytest.mark.parametrize(("protocol", "bits"), MIHASH_DIARIES)
 def test_mihash_on_cifar10_is_trained_as_in_its_diaries(protocol: str, bits: int) -> None:
     batch, lr, every, bins, sigmf, decay, epochs = MIHASH_DIARIES[protocol, bits]
     assert_has(
@@ -109,7 +108,7 @@ TALR_BINS = {
 }
 
 
-@together(("method", "dataset", "protocol"), TALR_SCRIPTS)
+@pytest.mark.parametrize(("method", "dataset", "protocol"), TALR_SCRIPTS)
 def test_talr_is_trained_as_in_its_run_scripts(method: str, dataset: str, protocol: str) -> None:
     network, batch, lr, decay, every, lrmult, gamma, epochs, augment, per = TALR_SCRIPTS[method, dataset, protocol]
     for bits, bins in TALR_BINS[method, dataset, protocol].items():
@@ -135,7 +134,7 @@ def test_alpha_of_appendix_d_has_both_readings() -> None:
 
 
 # github.com/jiangqy/DPSH-pytorch: lambda 10 beside a sum over pairs, both divided by the number of training images.
-@together(
+@pytest.mark.parametrize(
     ("dataset", "protocol", "n_train"),
     [("cifar10", "s1", 5_000), ("cifar10", "s2", 50_000), ("nuswide21", "s1", 10_500), ("nuswide21", "s2", 193_734)],
 )
@@ -166,28 +165,28 @@ def entries_of(table: str) -> Iterator[tuple[str, Any]]:
             yield from ((f"{runs.title}: {name}", entry) for entry in entries)
 
 
-@together("table", OF_PAPERS)
+@pytest.mark.parametrize("table", OF_PAPERS)
 def test_every_difference_from_what_was_released_is_explained(table: str) -> None:
     found = list(entries_of(table))
     assert len(found) > 10
     assert not [where for where, entry in found if entry.differs and not entry.note]
 
 
-@together("table", OF_PAPERS)
+@pytest.mark.parametrize("table", OF_PAPERS)
 def test_a_source_called_code_or_paper_gives_the_released_value(table: str) -> None:
     for where, entry in entries_of(table):
         if entry.source in ("code", "paper"):
             assert entry.released is not None, where
 
 
-@together("table", OF_PAPERS)
+@pytest.mark.parametrize("table", OF_PAPERS)
 def test_every_cell_is_in_the_list(table: str) -> None:
     runs = settings_of_table(spec.load(table))
     listed = {(each.name.method, each.name.dataset, each.name.protocol) for each in runs}
     assert {(cell.method, cell.dataset, cell.protocol) for cell in spec.load(table).cells} <= listed
 
 
-@together("table", OF_PAPERS)
+@pytest.mark.parametrize("table", OF_PAPERS)
 def test_the_page_of_the_docs_is_of_today(table: str) -> None:
     page = write(sheet_of_settings(spec.load(table)), "markdown", level=1)
     assert (PAGES / f"{table}.md").read_text() == page, "make settings writes these pages"

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.together import together
 
 from hashbench.foundation.config import parse
 from hashbench.foundation.errors import HashbenchError
@@ -41,7 +40,7 @@ def cells(values: dict[str, Any]) -> list[Cell]:
 ROW = {"label": "r", "values": [0.25, 0.5]}
 
 
-@together(
+@pytest.mark.parametrize(
     "damaged",
     [
         table(group(ROW), colour="red"),
@@ -56,7 +55,7 @@ def test_unknown_key_is_refused_wherever_it_stands(damaged: dict[str, Any]) -> N
         expand(damaged)
 
 
-@together(
+@pytest.mark.parametrize(
     ("damaged", "key"),
     [
         (table(group(ROW), title=3), "title"),
@@ -85,7 +84,7 @@ def test_wrong_number_of_values_names_the_row(values: list[float]) -> None:
         expand(table(group({"label": "r", "values": values})))
 
 
-@together("key", sorted(KEYS))
+@pytest.mark.parametrize("key", sorted(KEYS))
 def test_cell_without_a_needed_key_names_cell_and_key(key: str) -> None:
     short = {name: value for name, value in KEYS.items() if name != key}
     with pytest.raises(HashbenchError, match=rf"cell \(r, a\): key '{key}' is missing"):
@@ -166,7 +165,7 @@ def test_cells_come_in_order_of_appearance() -> None:
     ]
 
 
-@together(
+@pytest.mark.parametrize(
     ("printed_as", "printed", "published"),
     [
         ("fraction", 0.732, 0.732),
@@ -207,7 +206,7 @@ def test_load_checks_the_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         spec.load("mine")
 
 
-@together(
+@pytest.mark.parametrize(
     ("kind", "keys"),
     [
         ("dataset", {"dataset": "digit"}),
@@ -255,7 +254,7 @@ def test_a_file_declares_another_table_at_another_budget(tmp_path: Path) -> None
     assert [path.name for path in spec.files_of("digits")] == ["digits.toml"]
 
 
-@together(
+@pytest.mark.parametrize(
     ("text", "complaint"),
     [
         ('of = "sparse_hash_tabel1"\nbudget = "cpu"\n', "mine_cpu.toml: of: unknown table 'sparse_hash_tabel1'"),

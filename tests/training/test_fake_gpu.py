@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 import torch
 from support.fake_gpu import OnTheCpu, fake_gpu, move, moved
-from support.together import together
 from torch._subclasses.fake_tensor import DataDependentOutputException, DynamicOutputShapeException
 
 from hashbench.contract import TrainingData
@@ -34,7 +33,7 @@ def trainer(method: str, folder: Path, monkeypatch: pytest.MonkeyPatch, **change
 
 
 @pytest.mark.filterwarnings("ignore:User provided device_type")  # there is no GPU for autocast
-@together(
+@pytest.mark.parametrize(
     "changes",
     [
         {"model": "small_cnn", "augment": "crop_flip"},
@@ -59,7 +58,7 @@ def test_the_codes_of_a_batch_stay_on_the_gpu(
     assert not watched.operations
 
 
-@together("method", DEEP)
+@pytest.mark.parametrize("method", DEEP)
 def test_which_objectives_use_the_cpu(method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     own = trainer(method, tmp_path, monkeypatch)
     batch = next(own.batches.epoch(0, own.sampler(0)))

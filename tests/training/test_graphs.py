@@ -9,7 +9,6 @@ import pytest
 import torch
 from support import small_fits
 from support.recorder import FakeRecorder, Work
-from support.together import together
 from torch import Tensor
 
 from hashbench.contract import TrainingData
@@ -35,7 +34,7 @@ def with_recorder(monkeypatch: pytest.MonkeyPatch, recorder: FakeRecorder) -> Fa
     return recorder
 
 
-@together("method, changes, n_recorded", small_fits.RECORDED)
+@pytest.mark.parametrize("method, changes, n_recorded", small_fits.RECORDED)
 def test_recorded_steps_end_with_the_weights_of_plain_ones(
     method: str, changes: dict[str, Any], n_recorded: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -46,7 +45,7 @@ def test_recorded_steps_end_with_the_weights_of_plain_ones(
     assert recorder.asked == ["warm up", "waits", *["record"] * n_recorded, *["replay"] * (n_recorded * 4)]
 
 
-@together("fails", ["warm up", "waits", "record", "replay"])
+@pytest.mark.parametrize("fails", ["warm up", "waits", "record", "replay"])
 def test_what_cannot_be_recorded_is_computed_plainly_and_said(
     fails: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -76,7 +75,7 @@ def frozen(work: Work) -> Work:
     return lambda: None
 
 
-@together("wrong", [with_noise, frozen])
+@pytest.mark.parametrize("wrong", [with_noise, frozen])
 def test_a_recording_that_does_not_agree_with_a_plain_step_is_not_used(
     wrong: Callable[[Work], Work], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -8,7 +8,6 @@ import pytest
 import torch
 from support.small_training import Spread, examples, settings
 from support.stored_toy import small_images
-from support.together import together
 from tqdm import tqdm
 
 from hashbench.datasets.store import open_dataset
@@ -68,7 +67,7 @@ def test_training_leaves_the_statistics_of_batch_normalisation(tmp_path: Path) -
     assert not [name for name in moved if "running" in name or "tracked" in name]
 
 
-@together(
+@pytest.mark.parametrize(
     "name, shape, complaint",
     [
         (f"{WHOLE}_from_block16", (448,), "unknown layer of .* at which it can be cut 'block16': did you mean"),

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from support.together import together
 
 from hashbench.contract import TrainingData
 from hashbench.losses import RowObjective
@@ -45,7 +44,7 @@ def trainer(method: str, given: TrainingData, monkeypatch: pytest.MonkeyPatch, *
     return Trainer(settings(method, **changes), objective, given, method)
 
 
-@together("method", ["ce", "greedyhash", "bihalf", "jmlh"])
+@pytest.mark.parametrize("method", ["ce", "greedyhash", "bihalf", "jmlh"])
 def test_a_classifier_is_trained_and_is_not_part_of_the_hasher(
     method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -80,7 +79,7 @@ def test_its_rate_and_decay_follow_the_settings(tmp_path: Path, monkeypatch: pyt
         assert sum(len(group["params"]) for group in groups) == len(list(own.hasher.encoder.parameters())) + 2
 
 
-@together("method", ["csq", "dpn", "hbmp", "orthohash", "mds_centres"])
+@pytest.mark.parametrize("method", ["csq", "dpn", "hbmp", "orthohash", "mds_centres"])
 def test_centres_are_those_of_the_seed_and_in_the_log(
     method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

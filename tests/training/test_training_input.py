@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from support.together import together
 
 from hashbench.contract import TrainingData, TrainingFailed
 from hashbench.foundation.errors import HashbenchError
@@ -92,7 +91,7 @@ def test_codes_that_are_all_equal_fail_the_run(method: str, tmp_path: Path) -> N
     assert "\n" not in str(caught.value)
 
 
-@together("method", RELEVANCE)
+@pytest.mark.parametrize("method", RELEVANCE)
 def test_a_batch_of_one_and_more_bits_than_features_are_refused(method: str, tmp_path: Path) -> None:
     said = complaint(tmp_path, method, np.arange(20) % 2, batch_size=1)
     assert "batch_size: Input should be greater than or equal to 2, got 1" in said

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 from support.searches import changed_root
-from support.together import together
 
 from hashbench.foundation.config import Setting
 from hashbench.foundation.errors import HashbenchError
@@ -89,7 +88,13 @@ def test_missing_sections_are_added() -> None:
     assert found == f"{HEAD}\n[methods.dpsh]\ntuned = {said}\neta = 0.1\n{added}"
 
 
-@together(
+def test_a_choice_that_failed_changes_nothing() -> None:
+    assert (
+        with_choices("new", HEAD + SECTIONS, [choice("mihash", 0.0, "it diverged", lr=2.5)], "heads") == HEAD + SECTIONS
+    )
+
+
+@pytest.mark.parametrize(
     "section",
     [
         '[methods.mihash]\ntuned = """\nby eye"""\nlr = 3\n',

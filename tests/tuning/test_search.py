@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from support.searches import question, search_of
-from support.together import together
 
 from hashbench.foundation.errors import HashbenchError
 from hashbench.tuning.search import Search, names, path_of
@@ -57,7 +56,7 @@ def edited(**changes: Any) -> Callable[[list[str]], list[str]]:
     return change
 
 
-@together(
+@pytest.mark.parametrize(
     ("change", "line", "complaint"),
     [
         (lambda _: [], 1, "not a line of a search: "),

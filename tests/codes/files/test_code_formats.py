@@ -16,7 +16,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.damaged_codes import ROLES, Arrays, h5, mat, mat_73, mat_deflated, npy, npz, npz_deflated, pt
 from support.small_pieces import small_pieces
-from support.together import together
 
 import hashbench
 from hashbench.codes import files
@@ -55,8 +54,8 @@ def test_the_formats_are_the_files_of_the_package() -> None:
     assert list(FORMATS) == ["faiss", "h5", "mat", "npy", "npz", "pt", "txt"]
 
 
-@together("turn", [False, True], ids=["items-by-bits", "bits-by-items"])
-@together("write", WRITERS)
+@pytest.mark.parametrize("turn", [False, True], ids=["items-by-bits", "bits-by-items"])
+@pytest.mark.parametrize("write", WRITERS)
 def test_every_format_both_ways(tmp_path: Path, write: Callable[[Path, Arrays], Path], turn: bool) -> None:
     content = arrays(lambda bits: (2.0 * bits - 1).T if turn else 2.0 * bits - 1)
     read = files.load(write(tmp_path / "codes", content))
@@ -74,7 +73,7 @@ VALUES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 }
 
 
-@together("change", VALUES.values(), ids=VALUES)
+@pytest.mark.parametrize("change", VALUES.values(), ids=VALUES)
 def test_values_that_need_no_note(tmp_path: Path, change: Callable[[np.ndarray], np.ndarray]) -> None:
     read = files.load(npz(tmp_path / "codes", arrays(change)))
     assert_right(read)
@@ -106,9 +105,9 @@ def test_zeros_of_sign_are_not_set_and_counted(tmp_path: Path) -> None:
     assert "database_codes: codes of -1 and +1 with zeros: 7 of 600 values" in read.notes[0]
 
 
-@together("n_bits", [1, 7, 8, 12, 20, 64, 65])
-@together("order", ["big", "little"])
-@together("said", [False, True])
+@pytest.mark.parametrize("n_bits", [1, 7, 8, 12, 20, 64, 65])
+@pytest.mark.parametrize("order", ["big", "little"])
+@pytest.mark.parametrize("said", [False, True])
 def test_packed_bytes_in_either_order(tmp_path: Path, n_bits: int, order: Any, said: bool) -> None:
     bits = np.random.default_rng(n_bits).integers(0, 2, (34, n_bits), np.uint8)
     bits[0] = 1
@@ -121,8 +120,8 @@ def test_packed_bytes_in_either_order(tmp_path: Path, n_bits: int, order: Any, s
         assert np.array_equal(read.query.bits(), bits[:4])
 
 
-@together("write", [npz, mat, h5, npy, npy_fortran, pt])
-@together("n_bits", [8, 20, 64])
+@pytest.mark.parametrize("write", [npz, mat, h5, npy, npy_fortran, pt])
+@pytest.mark.parametrize("n_bits", [8, 20, 64])
 def test_signed_bytes_are_packed_bytes_less_128(tmp_path: Path, write: Any, n_bits: int) -> None:
     bits = np.random.default_rng(n_bits).integers(0, 2, (34, n_bits), np.uint8)
     signed = (np.packbits(bits, axis=1).astype(int) - 128).astype(np.int8)  # sentence-transformers' binary precision
@@ -153,9 +152,9 @@ def h5_texts(path: Path, content: Arrays) -> Path:
     return path.with_suffix(".h5")
 
 
-@together("write", [npz, h5_texts, npy, txt])
-@together("change", [hexadecimal, lambda bits: np.strings.upper(hexadecimal(bits)), lambda bits: bits])
-@together("said", [None, 64])
+@pytest.mark.parametrize("write", [npz, h5_texts, npy, txt])
+@pytest.mark.parametrize("change", [hexadecimal, lambda bits: np.strings.upper(hexadecimal(bits)), lambda bits: bits])
+@pytest.mark.parametrize("said", [None, 64])
 def test_texts_are_hexadecimal_digits(tmp_path: Path, write: Any, change: Any, said: int | None) -> None:
     bits = np.random.default_rng(3).integers(0, 2, (34, 64), np.uint8)
     texts = change(bits)
@@ -277,7 +276,7 @@ LABELS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 }
 
 
-@together("change", LABELS.values(), ids=LABELS)
+@pytest.mark.parametrize("change", LABELS.values(), ids=LABELS)
 def test_labels_of_every_kind(tmp_path: Path, change: Callable[[np.ndarray], np.ndarray]) -> None:
     assert_right(
         files.load(npz(tmp_path / "codes", arrays(query_labels=change(IDS[0]), database_labels=change(IDS[1]))))
@@ -295,16 +294,16 @@ def renamed(naming: Any, of: int = 0) -> Arrays:
     return {naming.names(role)[min(of, len(naming.names(role)) - 1)]: array for role, array in arrays().items()}
 
 
-@together("naming", OF_TWO_SETS, ids=lambda one: one.origin)
-@together("prefix", ["", "cifar10-0.79-", "imagenet_64_"])
+@pytest.mark.parametrize("naming", OF_TWO_SETS, ids=lambda one: one.origin)
+@pytest.mark.parametrize("prefix", ["", "cifar10-0.79-", "imagenet_64_"])
 def test_names_of_other_code_bases_as_files_in_a_folder(tmp_path: Path, naming: Any, prefix: str) -> None:
     folder = npy(tmp_path / "codes", {prefix + name: array for name, array in renamed(naming).items()})
     (folder / "model.pt").write_bytes(b"\x80\x02 a pickle that is not looked at")
     assert_right(files.load(folder))
 
 
-@together("naming", OF_TWO_SETS, ids=lambda one: one.origin)
-@together("of", range(max(len(one.query_labels) for one in NAMINGS)))
+@pytest.mark.parametrize("naming", OF_TWO_SETS, ids=lambda one: one.origin)
+@pytest.mark.parametrize("of", range(max(len(one.query_labels) for one in NAMINGS)))
 def test_names_of_other_code_bases_as_keys(tmp_path: Path, naming: Any, of: int) -> None:
     assert_right(files.load(mat(tmp_path / "codes", renamed(naming, of))))
 
@@ -371,8 +370,8 @@ def test_ids_of_items_come_along(tmp_path: Path) -> None:
     assert np.array_equal(files.load(tmp_path / "again.npz").database_ids, names)
 
 
-@together("write", [mat_deflated, mat, mat_73, h5, pt])
-@together("shape", [(5, 4), (5, 4, 3), (5, 4, 3, 2)])
+@pytest.mark.parametrize("write", [mat_deflated, mat, mat_73, h5, pt])
+@pytest.mark.parametrize("shape", [(5, 4), (5, 4, 3), (5, 4, 3, 2)])
 def test_arrays_of_any_number_of_axes_are_read_as_they_are(
     tmp_path: Path, write: Any, shape: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -416,8 +415,8 @@ def test_npz_and_npy_are_read_without_the_libraries_of_others(tmp_path: Path) ->
     assert done.stdout == "\n"
 
 
-@together("kind", ["u1", "i1", "u2", "i2", "u4", "i4", "u8", "i8", "f4", "f8"])
-@together("compressed", [False, True])
+@pytest.mark.parametrize("kind", ["u1", "i1", "u2", "i2", "u4", "i4", "u8", "i8", "f4", "f8"])
+@pytest.mark.parametrize("compressed", [False, True])
 def test_matrices_of_every_type_that_matlab_has(tmp_path: Path, kind: str, compressed: bool) -> None:
     path = tmp_path / "codes.mat"
     others = {"cells": np.array([[1, "a"]], object), "options": {"n": 1}, "B": BITS[1] == 1}
@@ -426,7 +425,7 @@ def test_matrices_of_every_type_that_matlab_has(tmp_path: Path, kind: str, compr
     assert_right(files.load(path))
 
 
-@together("write", [npz, npz_deflated, pt])
+@pytest.mark.parametrize("write", [npz, npz_deflated, pt])
 def test_a_wrong_byte_anywhere_gives_codes_or_one_line(tmp_path: Path, write: Callable[[Path, Arrays], Path]) -> None:
     path = write(tmp_path / "codes", arrays())
     content = path.read_bytes()

@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support import damaged_codes
-from support.together import together
 
 from hashbench.codes import files
 from hashbench.foundation.errors import HashbenchError
@@ -41,7 +40,7 @@ def verdict(path: Path) -> str:
     return f"counted as {counted.counts.shape} of {saved.n_database}"
 
 
-@together("kind", damaged_codes.KINDS)
+@pytest.mark.parametrize("kind", damaged_codes.KINDS)
 def test_every_damaged_file_ends_in_one_line(kind: str, corpus: Callable[[str], list[Path]]) -> None:
     paths = corpus(kind)
     wrong = {path.name: verdict(path) for path in paths}

@@ -5,7 +5,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy
-from support.together import together
 
 from hashbench.codes.files import arrays_in, mat
 from hashbench.foundation.errors import HashbenchError
@@ -17,7 +16,7 @@ def cell(*items: object) -> np.ndarray:
     return array
 
 
-@together("compressed", [False, True])
+@pytest.mark.parametrize("compressed", [False, True])
 def test_a_network_is_read_as_dictionaries_and_lists(tmp_path: Path, compressed: bool) -> None:
     weights = cell(np.arange(24.0, dtype="f4").reshape(1, 2, 3, 4), np.ones((1, 4)))
     layers = cell({"name": "conv1", "weights": weights}, {"name": "pool1", "stride": 2})

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from support.damaged_codes import Arrays, Writer, npy, npz
 from support.small_pieces import small_pieces
-from support.together import together
 
 from hashbench.codes import files
 from hashbench.foundation.errors import HashbenchError
@@ -52,7 +51,7 @@ def levels(relevance: LabelRelevance) -> np.ndarray:
 TRUTH = (LABELS["query_labels"][:, None] == LABELS["database_labels"]) & (LABELS["query_labels"] != "")[:, None]
 
 
-@together(("write", "change"), WAYS)
+@pytest.mark.parametrize(("write", "change"), WAYS)
 def test_names_are_read_as_classes(
     write: Writer, change: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

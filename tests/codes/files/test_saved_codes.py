@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.strategies import CodeSet, code_sets
-from support.together import together
 
 from hashbench.codes import files, pack
 from hashbench.codes.files import SavedCodes
@@ -157,7 +156,7 @@ FAULTS: dict[str, tuple[Arrays, str]] = {
 }
 
 
-@together(("content", "says"), FAULTS.values(), ids=FAULTS)
+@pytest.mark.parametrize(("content", "says"), FAULTS.values(), ids=FAULTS)
 def test_a_faulty_array_is_named_in_one_line(tmp_path: Path, content: Arrays, says: str) -> None:
     path = written(tmp_path, content)
     with pytest.raises(HashbenchError) as caught:

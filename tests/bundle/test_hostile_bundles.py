@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from support.bundles import changed, json_changed, names, row_changed, written
 from support.command_line import call
-from support.together import together
 
 from hashbench.bundle import archive
 from hashbench.runs.run import Run
@@ -134,7 +133,7 @@ HOSTILE: list[tuple[Edit, str]] = [
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")
-@together(("edit", "complaint"), HOSTILE)
+@pytest.mark.parametrize(("edit", "complaint"), HOSTILE)
 def test_an_archive_that_no_hashbench_wrote(
     edit: Edit, complaint: str, bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

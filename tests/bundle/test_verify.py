@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from support.bundles import Change, changed, content, row_changed, row_in
 from support.command_line import call
-from support.together import together
 
 from hashbench.codes.files import _stored
 from hashbench.datasets.split import Split, write
@@ -151,7 +150,7 @@ DAMAGES: dict[str, tuple[dict[str, Change], list[str]]] = {
 }
 
 
-@together("name", DAMAGES)
+@pytest.mark.parametrize("name", DAMAGES)
 def test_each_damage_is_named(damaged: Callable[..., list[str]], name: str) -> None:
     changes, expected = DAMAGES[name]
     found = damaged(changes)

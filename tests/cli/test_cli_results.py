@@ -1,4 +1,4 @@
-"""``hashbench results``: merge and prune; and ``list runs``, of several folders of rows."""
+"""``hashbench results merge``, and ``list runs``, of several folders of rows."""
 
 import shutil
 from pathlib import Path
@@ -9,7 +9,6 @@ from support import stored_rows
 from support.command_line import CommandLine
 from support.fake_rows import row_of_run
 
-from hashbench.runs import prune
 from hashbench.runs.row import Row, to_line
 from hashbench.runs.run import Run
 from hashbench.runs.store import Store, repeat_name
@@ -208,66 +207,3 @@ def test_a_damaged_row_here_is_not_overwritten(results: Path, other: Path, hashb
     code, _, err = hashbench(f"results merge {other}")
     assert code == 1 and err.startswith(f"left out: {place}: not a readable row: ")
     assert stored_rows.texts(results)[row().run] == text and len(stored_rows.names(results)) == 2
-
-
-def folder_of(results: Path, run: str, *names: str) -> Path:
-    folder = results / "runs" / run
-    folder.mkdir(parents=True)
-    for name in names:
-        (folder / name).write_text("x")
-    return folder
-
-
-def test_prune_lists_and_removes_only_what_is_of_no_use(results: Path, hashbench: CommandLine) -> None:
-    rows = [row(), row(bits=24, status="failed"), row(bits=32), row(bits=48)]
-    write(results, *rows)
-    good, failed, damaged, newer = names = [stored.run for stored in rows]
-    stored_rows.damage(results, damaged)
-    stored_rows.edit(results, lambda content: content.update(schema=3), newer)
-    kept = [folder_of(results, name, "config.json") for name in (good, damaged, newer)]
-    kept.append(folder_of(results, "somebody-elses", "notes.txt"))
-    gone = [folder_of(results, failed, "config.json")]
-    gone.append(folder_of(results, "incomplete", "config.json", "checkpoint.pt"))
-    gone.append(folder_of(results, "just-a-lock", "lock"))
-    outside = results.parent / "outside"
-    outside.mkdir()
-    (results / "runs" / "link").symlink_to(outside)
-    code, out, err = hashbench("results prune")
-    assert (code, err.count("\n")) == (1, 1) and err.startswith("error: 1 row damaged: ")
-    path = results / "rows" / "digits-s1.jsonl"
-    expected = [
-        f"{path}: {failed}: failed: it diverged",
-        f"{path}: {damaged}: damaged: not a readable row: Expecting property name",
-        f"{gone[0]}: folder: its run failed",
-        f"{gone[1]}: folder: no row, and no command of today continues its run",
-        f"{gone[2]}: folder: no row",
-    ]
-    *lines, last = out.splitlines()
-    assert last == "5 to remove: --yes removes them"
-    assert [line[: len(start) + 13] for line, start in zip(lines, expected, strict=True)] == [
-        f"would remove {start}" for start in expected
-    ]
-    assert all(place.exists() for place in (*kept, *gone)) and stored_rows.names(results) == names
-    lines = hashbench.done("results prune --yes").lines
-    assert sorted(line.split(": ")[0] for line in lines) == sorted(f"removed {place}" for place in [path, path, *gone])
-    hashbench.done("results prune --yes")  # the folder of the damaged row has no row any more
-    removed = [kept[1], *gone]
-    assert not any(place.exists() for place in removed) and stored_rows.names(results) == [good, newer]
-    assert all(place.exists() for place in (kept[0], kept[2], kept[3], outside, results / "runs" / "link"))
-    assert hashbench("results prune") == (0, f"{results}: nothing to remove\n", "")
-
-
-def test_prune_leaves_what_a_process_works_on_and_what_has_become_good(
-    results: Path, hashbench: CommandLine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    failed = row(status="failed")
-    write(results, failed)
-    busy = folder_of(results, failed.run, "config.json")
-    with FileLock(busy / "lock"):
-        assert hashbench("results prune --yes") == (0, f"{results}: nothing to remove\n", "")
-    assert stored_rows.names(results) == [failed.run] and busy.exists()
-    listed = list(prune.useless(Store(results)))
-    write(results, row())  # the run is repeated between the list and the removal
-    monkeypatch.setattr("hashbench.cli.results.useless", lambda *_: listed)
-    hashbench.done("results prune --yes")
-    assert Store(results).named(row().run).status == "ok"

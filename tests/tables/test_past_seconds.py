@@ -1,5 +1,7 @@
 """How long missing runs take: the median of the past runs that are most like them."""
 
+from pathlib import Path
+
 import pytest
 from support.fake_rows import fake_row, sample_spec
 

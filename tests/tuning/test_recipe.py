@@ -88,12 +88,6 @@ def test_missing_sections_are_added() -> None:
     assert found == f"{HEAD}\n[methods.dpsh]\ntuned = {said}\neta = 0.1\n{added}"
 
 
-def test_a_choice_that_failed_changes_nothing() -> None:
-    assert (
-        with_choices("new", HEAD + SECTIONS, [choice("mihash", 0.0, "it diverged", lr=2.5)], "heads") == HEAD + SECTIONS
-    )
-
-
 @pytest.mark.parametrize(
     "section",
     [

@@ -36,7 +36,7 @@ def complaint(folder: Path, method: str, labels: NDArray[Any], **changes: Any) -
 
 @pytest.mark.parametrize("method", DEEP)
 def test_one_example_cannot_be_ranked(method: str, tmp_path: Path) -> None:
-    assert "1 training example" in complaint(tmp_path, method, np.zeros(1, np.int64))
+    assert re.search("1 training example|no two training examples", complaint(tmp_path, method, np.zeros(1, np.int64)))
 
 
 @pytest.mark.parametrize("method", SUPERVISED)
@@ -57,14 +57,8 @@ def test_batches_without_a_relevant_pair_do_no_harm(method: str, tmp_path: Path)
     assert np.isfinite(activations).all()
 
 
-@pytest.mark.parametrize("pairing", ["batch", "memory"])
-def test_a_class_with_one_example_has_no_triplets(pairing: str, tmp_path: Path) -> None:
-    labels = np.array([0] * 10 + [1] * 9 + [4])
-    assert "class 4 has one training example" in complaint(tmp_path, "dtsh", labels, pairing=pairing)
-
-
-@pytest.mark.parametrize("method", [name for name in DEEP if name != "dtsh"])
-def test_a_class_with_one_example_is_only_ever_irrelevant_elsewhere(method: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("method", DEEP)
+def test_a_class_with_one_example_is_only_ever_irrelevant(method: str, tmp_path: Path) -> None:
     hasher = fit(tmp_path, method, np.array([0] * 10 + [1] * 9 + [4]))
     assert np.isfinite(hasher.encode(np.zeros((3, 8, 8, 1), np.uint8))).all()
 

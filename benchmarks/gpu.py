@@ -44,12 +44,12 @@ from hashbench.contract import TrainingData
 from hashbench.datasets.card import load_card
 from hashbench.datasets.status import dataset_status
 from hashbench.foundation.errors import one_line
-from hashbench.foundation.parallel import ComputeOptions
+from hashbench.foundation.execution import Execution
 from hashbench.histogram import torch_kernel
 from hashbench.losses import RowObjective, label_levels, tie_aware_ap, tie_aware_ndcg
 from hashbench.relevance.labels import ClassRelevance
 from hashbench.runs.guard import row_of
-from hashbench.runs.run import Options, Run
+from hashbench.runs.run import Run
 from hashbench.runs.store import Store
 from hashbench.sparse.objectives import HashObjective, MetricObjective
 from hashbench.training import graphs
@@ -255,7 +255,7 @@ def steps_of(name: str, settings: Any, objective_of: Callable[[Tensor], RowObjec
     found["asked_ms"] = STEP_MS[name]
     for way, with_graphs in (("ms", True), ("ms_without_graphs", False)):
         with tempfile.TemporaryDirectory() as folder, graphs_if(with_graphs):
-            data = TrainingData(images, labels, 255.0, seed=0, folder=Path(folder), device=DEVICE)
+            data = TrainingData(images, labels, 255.0, seed=0, folder=Path(folder), execution=Execution(DEVICE))
             run = Trainer(settings, objective_of(torch.from_numpy(labels)), data, name)
             found[way] = milliseconds(run.steps(0))
             if with_graphs:
@@ -321,8 +321,8 @@ def short_training(found: Found, epochs: int) -> None:
     ap: dict[str, list[float]] = {}
     for name, (precision, with_graphs) in WAYS.items():
         with tempfile.TemporaryDirectory() as folder, graphs_if(with_graphs):
-            options = Options("cuda", compute=ComputeOptions(precision))
-            rows = [row_of(cell(dataset, seed, epochs), Store(Path(folder)), options) for seed in SEEDS]
+            execution = Execution("cuda", precision=precision)
+            rows = [row_of(cell(dataset, seed, epochs), Store(Path(folder)), execution) for seed in SEEDS]
         assert all(row.status == "ok" for row in rows), [row.reason for row in rows]
         found[f"ap, {name}"] = ap[name] = [round(row.metrics["ap"].mean or 0.0, 4) for row in rows]
         print(f"{dataset} S1, {epochs} epochs, {name}: AP {' '.join(map(str, ap[name]))}", flush=True)

@@ -20,6 +20,7 @@ from sklearn.svm import LinearSVC
 
 from hashbench.codes import binarize
 from hashbench.contract import TrainingData
+from hashbench.foundation.execution import Execution
 from hashbench.methods import METHODS, Linear, ShallowSettings
 from hashbench.methods._machines import machines
 from hashbench.methods._shallow import ShallowHasher
@@ -36,7 +37,7 @@ def training_data(folder: Path) -> TrainingData:
     labels = random.integers(0, CLASSES, ITEMS)
     means = random.standard_normal((CLASSES, FEATURES))
     items = means[labels] + 4 * random.standard_normal((ITEMS, FEATURES))
-    return TrainingData(items, labels, 1.0, 0, folder, device="cpu")
+    return TrainingData(items, labels, 1.0, 0, folder, execution=Execution("cpu"))
 
 
 def seconds_to_fit(method: str) -> dict[str, float]:

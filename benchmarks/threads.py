@@ -27,6 +27,7 @@ from tqdm import tqdm
 
 from hashbench.contract import TrainingData
 from hashbench.features import features_of_items
+from hashbench.foundation.execution import Execution
 from hashbench.methods import METHODS
 from hashbench.runs.run import Run
 
@@ -53,7 +54,7 @@ def train(model: str, epochs: int) -> bytes:
         value_max = 16.0
     spec = Run.resolve(dataset, "s1", "talr-ap", {"bits": BITS, "model": model, "epochs": epochs})
     with tempfile.TemporaryDirectory() as folder:
-        data = TrainingData(items, labels, value_max, 0, Path(folder), "cpu")
+        data = TrainingData(items, labels, value_max, 0, Path(folder), execution=Execution("cpu"))
         return METHODS.get("talr-ap").fit(spec.settings, data).encode(items).tobytes()
 
 

@@ -24,6 +24,7 @@ from tqdm import tqdm
 
 from hashbench.contract import TrainingData
 from hashbench.foundation import parallel
+from hashbench.foundation.execution import Execution
 from hashbench.losses import as_row_objective, label_levels, supervision_of, tie_aware_ap
 from hashbench.models import MODELS
 from hashbench.runs.run import Run
@@ -128,7 +129,10 @@ def finish(model: str, device_name: str, epochs: int = 50, n_encoded: int = 60_0
     labels = rng.integers(0, CLASSES, 5000)
     started = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder, tqdm(disable=True) as bar:
-        run = run_of(of_cell(model), TrainingData(images[:5000], labels, 255.0, 0, Path(folder), device_name))
+        run = run_of(
+            of_cell(model),
+            TrainingData(images[:5000], labels, 255.0, 0, Path(folder), execution=Execution(device_name)),
+        )
         for epoch in range(epochs):
             run.epoch(epoch, bar)
         settle(run.device)
@@ -145,7 +149,7 @@ def measure(n_images: int, epochs: int, device_name: str, model: str) -> dict[st
     labels = rng.integers(0, CLASSES, n_images)
     settings, device = of_cell(model), pick_device(device_name)
     with tempfile.TemporaryDirectory() as folder, tqdm(disable=True) as bar:
-        run = run_of(settings, TrainingData(images, labels, 255.0, 0, Path(folder), device_name))
+        run = run_of(settings, TrainingData(images, labels, 255.0, 0, Path(folder), execution=Execution(device_name)))
         plain = Plain(settings, images, labels, device)
         seconds = [(ours(run, epoch, bar), plain.epoch()) for epoch in range(1 + epochs)][1:]  # the first one warms up
     fastest = {name: min(each) for name, each in zip(("hashbench", "plain"), zip(*seconds, strict=True), strict=True)}

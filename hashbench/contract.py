@@ -16,8 +16,9 @@ from hashbench.codes import MAX_BITS, Codes, binarize, files
 from hashbench.codes.distinct import DistinctCodes, count_distinct
 from hashbench.foundation.config import Strict
 from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.execution import DEFAULT, Execution
 from hashbench.foundation.files import write_arrays
-from hashbench.foundation.parallel import DEFAULT_COMPUTE, ComputeOptions, slices
+from hashbench.foundation.parallel import slices
 from hashbench.foundation.progress import bar as progress_bar
 from hashbench.histogram import Histogram
 from hashbench.histogram.ranking import Distances, Ranked, Rankings
@@ -52,7 +53,7 @@ class CodeSettings(Strict):
         """The bytes that an item of the database takes, everything counted; None of sparse codes and of weights."""
         return None
 
-    def precision_on(self, device: str, compute: ComputeOptions) -> Precision | None:  # noqa: ARG002
+    def precision_on(self, device: str, precision: str) -> Precision | None:  # noqa: ARG002
         """The floating point type in which the network is trained on ``device``; None if the method has no network."""
         return None
 
@@ -292,18 +293,11 @@ class TrainingData:
     seed: int
     folder: Path  # where checkpoints and the training log are written
     ids: NDArray[np.int64] | None = None  # the numbers of the items in their data set; None: 0, 1, 2, ...
-    device: str = "auto"
-    progress: bool = False
-    checkpoint_every_s: float = 10.0
-    stop_at: float | None = None  # of time.monotonic: a training that would go on beyond it stops; None: never
-    compute: ComputeOptions = DEFAULT_COMPUTE
-    weights: str | None = None  # a file of pretrained weights; None: the official file in the data folder
+    execution: Execution = DEFAULT
     base: Hasher | None = None  # the fitted hasher of the method's `base`; None if it has none
     relevance: DistanceRelevance | None = None  # among the training examples, if distances define it; None: labels do
     metric: Literal["l2", "ip"] = "l2"  # by which the nearest items are wanted; ip: the largest inner products
     copies: NDArray[Any] | None = None  # [c, n, d]: features of augmented copies of the items; None: there are none
-    eval_every: int = 0  # epochs between two calls of ``evaluate``; 0: it is not called
-    track: str | None = None  # the tracker that gets the values of each epoch
     # the seed that the user gave: from it comes what a run must share with its base, such as the centres of the classes
     given_seed: int = 0
     evaluate: Callable[["Hasher"], dict[str, float]] | None = None  # the AP of items that are not the queries, by name
@@ -320,7 +314,7 @@ class TrainingFailed(HashbenchError):  # noqa: N818  (a result, not a fault: it 
 
 
 class TimeIsOver(Exception):  # noqa: N818  (neither a fault nor a result)
-    """The training stopped at a checkpoint, because ``TrainingData.stop_at`` came; the same command continues."""
+    """The training stopped at a checkpoint, because ``Execution.stop_at`` came; the same command continues."""
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,12 @@ from hashbench.features import model_and_weights, named, path_of, split_checksum
 from hashbench.foundation import paths
 from hashbench.foundation.config import Setting, toml_value
 from hashbench.foundation.errors import HashbenchError, counted, printable
+from hashbench.foundation.execution import Execution
 from hashbench.foundation.progress import note
 from hashbench.methods import METHODS
 from hashbench.runs.data import require_supervision
 from hashbench.runs.needs import require_pytorch
-from hashbench.runs.run import Options, Run
+from hashbench.runs.run import Run
 from hashbench.runs.run_all import Plan
 from hashbench.runs.settings import RECIPES, Task, method_file, names_of_data, recipe_for, recipes
 from hashbench.showing.sheet import Sheet
@@ -111,7 +112,7 @@ def require_possible(bench: Bench, network: str | None) -> None:
         )
 
 
-def search(bench: Bench, options: Options, plan: Plan) -> tuple[Sheet, list[str]]:
+def search(bench: Bench, execution: Execution, plan: Plan) -> tuple[Sheet, list[str]]:
     """Searches the settings and writes them into the recipe; a footnote where no trial of a method has a score."""
     lengths = sorted(bench.lengths)
     path = place("recipes", bench.stem)
@@ -127,7 +128,7 @@ def search(bench: Bench, options: Options, plan: Plan) -> tuple[Sheet, list[str]
     question = question_of(names, bench.question.protocol, bench.stem, settings, bench.question.metric)
     budget = Budget([*question.spaces], bench.n_trials)
     search = search_called(f"{bench.stem}_search", question)
-    search = finish(search, budget, planned(search, budget), options, plan)
+    search = finish(search, budget, planned(search, budget), execution, plan)
     chosen = [choice for choice in choices(search) if choice.method in question.spaces]
     put_into_recipe(bench.stem, chosen, search.name, write=True)
     paths.read_again()

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from hashbench.cli import _interrupts
 from hashbench.foundation import paths
+from hashbench.foundation.execution import Execution
 from hashbench.foundation.progress import note
-from hashbench.runs.run import Options
 from hashbench.runs.run_all import Plan
 from hashbench.runs.store import Store
 from hashbench.tables.collect import Rows, keep_query_scores
@@ -13,11 +13,11 @@ from hashbench.tables.fill import Work, fill
 from hashbench.tables.spec import TableSpec
 
 
-def fill_tables(specs: Sequence[TableSpec], work: Work, store: Store, options: Options, plan: Plan) -> int:
+def fill_tables(specs: Sequence[TableSpec], work: Work, store: Store, execution: Execution, plan: Plan) -> int:
     """Makes the runs of the work, and keeps the scores of each query; the number of runs that the time left."""
     _interrupts.say_that_it_continues()
     try:
-        return fill(work, store, options, plan, " ".join(spec.name for spec in specs))
+        return fill(work, store, execution, plan, " ".join(spec.name for spec in specs))
     finally:  # after an interrupt too: the histograms of what is done are here now
         _interrupts.do_not_repeat()
         of_record = [spec for spec in specs if spec.repeats == "splits"]

@@ -20,11 +20,12 @@ from hashbench.features import extract, model_and_weights
 from hashbench.foundation import paths
 from hashbench.foundation.config import Setting
 from hashbench.foundation.errors import CheckFailed, HashbenchError, counted
+from hashbench.foundation.execution import Execution
 from hashbench.foundation.progress import note
 from hashbench.foundation.registry import canonical, refuse
 from hashbench.methods import METHODS
 from hashbench.report import files
-from hashbench.runs.run import Options
+from hashbench.runs.needs import require_device
 from hashbench.runs.run_all import Plan
 from hashbench.runs.store import Store
 from hashbench.showing.sheet import Sheet
@@ -93,7 +94,8 @@ def command(
     Of vectors (vectors.npy, or a data set of such) the table has the recall of the nearest, by codes alone and after
     candidates are rescored by the floats. Files are in results/bench/.
     """
-    Options(device=device).require_device()
+    Execution(device)  # refuses the name of no device
+    require_device(device)
     _interrupts.say_that_it_continues()
     of_vectors = given({"k": k, "rescore": rescore, "target": target})
     of_labels = {"seeds": seeds, "tune": tune_trials or None, "features": features, "model": model, "metric": metric}
@@ -120,23 +122,23 @@ def command(
         settings["features"] = labels.stored_name(dataset, features)
     question = question_of([*names, dataset.name], protocol, None, settings, metric or "ap")
     bench = labels.Bench(stem, dataset, question, lengths, tune_trials)
-    return _compare_methods(bench, features, seeds or SEEDS, Options(device=device, progress=True), Plan(jobs or 1))
+    return _compare_methods(bench, features, seeds or SEEDS, Execution(device=device, progress=True), Plan(jobs or 1))
 
 
-def _compare_methods(bench: labels.Bench, features: str | None, seeds: int, options: Options, plan: Plan) -> Answer:
+def _compare_methods(bench: labels.Bench, features: str | None, seeds: int, execution: Execution, plan: Plan) -> Answer:
     """Compares methods on a data set with labels; all that can be refused is refused before a file is written."""
     labels.require_possible(bench, features)
     path = place("tables", bench.stem)
     note_what_is_replaced(path, labels.table(bench))
     if features is not None:
-        extract(bench.dataset, *model_and_weights(features), device=options.device, progress=True)
+        extract(bench.dataset, *model_and_weights(features), device=execution.device, progress=True)
     write(path, labels.table(bench))
     searched: list[Sheet] = []
     failures: list[str] = []
     if bench.n_trials:
-        sheet, failures = labels.search(bench, Options(device=options.device), plan)
+        sheet, failures = labels.search(bench, Execution(device=execution.device), plan)
         searched = [sheet]
-    failures += labels.failed_cells(_failed_runs(bench.stem, seeds, options, plan), seeds)
+    failures += labels.failed_cells(_failed_runs(bench.stem, seeds, execution, plan), seeds)
     write(path, labels.table(bench, failures))
     store = rows_read()
     table = collect(spec.load(bench.stem), Rows(store.rows(refuse)), store)
@@ -160,20 +162,20 @@ def _compare_codes(
         note(line)
     note_what_is_replaced(path, vectors.declared(comparison))
     write(path, vectors.declared(comparison))
-    options = Options(device=device, progress=True)
-    failures = _failed_runs(stem, 1, options, vectors.plan_of(comparison, jobs))
+    execution = Execution(device=device, progress=True)
+    failures = _failed_runs(stem, 1, execution, vectors.plan_of(comparison, jobs))
     remarks = [*warnings, *(f"Failed: {run.name}: {reason}" for run, reason in failures)]
     sheet, after = vectors.write(comparison, stem, choice.target, items, program, remarks)
     fault = f"{stem}: {counted(len(failures), 'run')} failed: the table has the others"
     return Answer(sheet, after, CheckFailed(fault) if failures else None, ink="text")
 
 
-def _failed_runs(table: str, seeds: int, options: Options, plan: Plan) -> list[Failure]:
+def _failed_runs(table: str, seeds: int, execution: Execution, plan: Plan) -> list[Failure]:
     """The runs of the declared table that failed, after all were made."""
     specs = [spec.load(table)]
     store = Store.default()
     try:
-        fill_tables(specs, work_of(specs, seeds, store, retry_failed=True), store, options, plan)
+        fill_tables(specs, work_of(specs, seeds, store, retry_failed=True), store, execution, plan)
     except RunsFailed as error:
         return error.failures
     return []

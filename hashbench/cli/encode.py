@@ -12,11 +12,12 @@ from hashbench.cli.catalogue import complete
 from hashbench.datasets.custom import inputs
 from hashbench.export.load import load
 from hashbench.foundation.errors import retold
+from hashbench.foundation.execution import Execution
 from hashbench.foundation.files import require_apart, require_output
 from hashbench.runs.data import open_data, own_rows
 from hashbench.runs.encode import PIECEWISE, encode_by_folder, encode_by_run
 from hashbench.runs.guard import load_hasher
-from hashbench.runs.run import Options, Run
+from hashbench.runs.run import Run
 from hashbench.runs.store import Store
 from hashbench.runs.trained import is_folder
 from hashbench.showing.sheet import Sheet
@@ -64,7 +65,7 @@ def command(
         if out.suffix in PIECEWISE:
             encode_by_run(spec, hasher, items, out, device)
         elif items is None:
-            written = hasher.export(open_data(spec, Options(device=device, progress=True)).search_items, out)
+            written = hasher.export(open_data(spec, Execution(device=device, progress=True)).search_items, out)
         else:
             card = spec.card
             user_items = inputs.read(items, tuple(card.item_shape), card.class_names, card.value_max)

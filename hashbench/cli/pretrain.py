@@ -9,12 +9,11 @@ from hashbench.cli._command import Answer
 from hashbench.cli._options import Dataset, ProtocolName
 from hashbench.cli._row_text import answer_of_row, sheet_of_settings
 from hashbench.foundation.errors import HashbenchError
-from hashbench.foundation.parallel import ComputeOptions
+from hashbench.foundation.execution import Execution
 from hashbench.foundation.progress import note
 from hashbench.methods import require_torch
 from hashbench.runs.guard import stored_row
 from hashbench.runs.pretrain import classifier_run, pretrain
-from hashbench.runs.run import Options
 from hashbench.runs.store import Store
 from hashbench.showing.sheet import Sheet
 
@@ -48,8 +47,8 @@ def command(
     if dry_run:
         return sheet_of_settings(run, stored_row(run, store))
     device, threads = _options.device_and_threads(device)
-    options = Options(device=device, progress=True, compute=ComputeOptions(precision=precision, threads=threads))
-    done = pretrain(run, store, options)
+    execution = Execution(device, threads, precision, progress=True)
+    done = pretrain(run, store, execution)
     if done.weights is not None and done.weights.sha256 != done.row.artefacts.get("weights"):
         note("note: the row is of other weights: these were trained again, on another machine or by other code")
     after = []

@@ -11,10 +11,12 @@ from hashbench import figures
 from hashbench.cli._fill import fill_tables
 from hashbench.cli._options import SEEDS, TABLES, Device, Jobs, Splits, pairs_of
 from hashbench.foundation.errors import HashbenchError, printable
+from hashbench.foundation.execution import Execution
 from hashbench.foundation.parallel import available_cores
 from hashbench.foundation.progress import note
+from hashbench.runs.needs import require_device
 from hashbench.runs.past import Past
-from hashbench.runs.run import Options, Run
+from hashbench.runs.run import Run
 from hashbench.runs.run_all import Plan
 from hashbench.runs.store import Store
 from hashbench.showing.sheet import Code, Grid, Sheet, records
@@ -64,9 +66,9 @@ def command(
         raise HashbenchError(f"--timeout {timeout:g}: minutes are expected, more than 0 and at most {LONGEST:,}")
     if cluster.address is not None and jobs != 1:
         raise HashbenchError("--jobs cannot be combined with --ray: the cluster runs as many as fit")
-    options = Options(device=device, progress=True)
+    execution = Execution(device=device, progress=True)
     if cluster.address is None and not dry_run:
-        options.require_device()
+        require_device(device)
     store = Store.default()
     specs = [figures.cells_of(table, splits) for table in tables]
     chosen = pairs_of(only or [], "--only", "bits=32")
@@ -77,7 +79,7 @@ def command(
     if minutes is not None:
         stop_at = time.monotonic() + 60 * minutes
     plan = Plan(jobs, None if timeout is None else 60 * timeout, *cluster)
-    if n_left := fill_tables(specs, work, store, replace(options, stop_at=stop_at), plan):
+    if n_left := fill_tables(specs, work, store, replace(execution, stop_at=stop_at), plan):
         note(f"{left_by_time(n_left, work.n_runs)}: the same command goes on")
         raise Exit(UNFINISHED)
     return None

@@ -11,8 +11,7 @@ from hashbench.cli.catalogue import complete
 from hashbench.datasets.status import readable
 from hashbench.foundation import provenance
 from hashbench.foundation.errors import counted
-from hashbench.foundation.parallel import ComputeOptions
-from hashbench.runs.run import Options
+from hashbench.foundation.execution import Execution
 from hashbench.runs.speed import Speed, measure
 from hashbench.runs.store import Store
 from hashbench.showing.sheet import Cell, Sheet, facts
@@ -49,9 +48,8 @@ def command(
         split_seed=None,
     )
     device, threads = _options.device_and_threads(device)
-    compute = ComputeOptions(precision=precision, threads=threads)
-    options = Options(device=device, compute=compute)
-    speed = measure(named.run, Store.default(), options, seconds)
+    execution = Execution(device, threads, precision)
+    speed = measure(named.run, Store.default(), execution, seconds)
     grids = [] if speed.base is None else [facts(_facts(speed.base))]
     return Sheet(grids=[*grids, facts(_facts(speed))], values=lambda: _values(speed))
 

@@ -12,14 +12,14 @@ from hashbench.cli._options import DatasetName, ProtocolName, SplitSeed, device_
 from hashbench.cli._row_text import answer_of_row, sheet_of_settings
 from hashbench.cli.catalogue import complete
 from hashbench.contract import PIXELS
-from hashbench.foundation import parallel
 from hashbench.foundation.config import Setting
 from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.execution import Execution
 from hashbench.foundation.progress import note
 from hashbench.models import MODELS
 from hashbench.runs.guard import row_of, stored_row
 from hashbench.runs.row import made_by
-from hashbench.runs.run import Options, Run
+from hashbench.runs.run import Run
 from hashbench.runs.settings import recipe_in
 from hashbench.runs.store import Store
 from hashbench.showing.sheet import Sheet
@@ -83,12 +83,12 @@ def command(
         run = run.with_asymmetric()
     _check_epochs(run, eval_every, track)
     device, threads = device_and_threads(device)
-    compute = parallel.ComputeOptions(precision, threads)
-    options = Options(
+    execution = Execution(
         device,
+        threads,
+        precision,
         progress=True,
         checkpoint_every_s=checkpoint_every,
-        compute=compute,
         weights=named.weights,
         eval_every=eval_every,
         track=track,
@@ -104,7 +104,7 @@ def command(
             if again:
                 remark = "it is trained again, and its row stays"
             note(f"note: this run is stored: {made_by(stored)}; {remark}")
-        row = row_of(run, store, options, again=again)
+        row = row_of(run, store, execution, again=again)
         answer = answer_of_row(row, stored if again else None, store)
         if answer.error is not None:  # notes would be noise
             return answer

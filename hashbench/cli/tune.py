@@ -10,7 +10,8 @@ from hashbench.cli._options import Device
 from hashbench.cli.catalogue import complete
 from hashbench.foundation.config import Setting
 from hashbench.foundation.errors import HashbenchError
-from hashbench.runs.run import Options
+from hashbench.foundation.execution import Execution
+from hashbench.runs.needs import require_device
 from hashbench.runs.run_all import Plan
 from hashbench.tables.searches import name_of, question_of, search_called
 from hashbench.tuning.choice import choices
@@ -58,9 +59,9 @@ def command(
         raise HashbenchError("--jobs cannot be combined with --ray: the cluster runs as many as fit")
     if write and recipe is None:
         raise HashbenchError("--write needs --recipe NAME, the recipe that gets the values")
-    options = Options(device=device)
+    execution = Execution(device=device)
     if ray is None and not dry_run:
-        options.require_device()
+        require_device(device)
     chosen_settings: dict[str, Setting] = {}
     if bits is not None:
         chosen_settings["bits"] = bits
@@ -73,7 +74,7 @@ def command(
     todo = planned(search, budget, retry=retry_failed)
     if dry_run:
         return Answer(lines(todo.runs, lambda: {"runs": todo.runs}), ink="text")
-    search = finish(search, budget, todo, options, Plan(jobs, ray=ray))
+    search = finish(search, budget, todo, execution, Plan(jobs, ray=ray))
     chosen = [choice for choice in choices(search) if choice.method in question.spaces]
     commands: list[str] = []
     change: list[str] = []

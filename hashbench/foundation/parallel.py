@@ -7,33 +7,15 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from importlib import import_module
 from multiprocessing import parent_process
 from typing import TypeVar
 
 from threadpoolctl import threadpool_limits
 
-from hashbench.foundation.errors import HashbenchError
-
 T = TypeVar("T")
 
 N_THREADS = "OMP_NUM_THREADS"  # read by OpenMP, OpenBLAS and MKL when they are loaded
-
-
-@dataclass(frozen=True)
-class ComputeOptions:
-    """How the encoder is computed in training: rounding and speed only, so the row records it, not the run's name."""
-
-    precision: str = "auto"  # float32, bfloat16, or auto: bfloat16 on a GPU, float32 on a CPU
-    threads: int = 1  # of OpenMP and PyTorch on a CPU; BLAS has one
-
-    def __post_init__(self) -> None:
-        if self.precision not in ("auto", "float32", "bfloat16"):
-            raise HashbenchError(f"precision {self.precision!r}: one of auto, float32, bfloat16")
-
-
-DEFAULT_COMPUTE = ComputeOptions()
 
 
 def slices(length: int, size: int) -> Iterator[slice]:

@@ -101,7 +101,7 @@ def column_method(
         learner = TreeLearner if chosen.hash_functions == "trees" else PerceptronLearner
         bits = learner(chosen, features, random)
         problem = master(chosen, neighbours, random)
-        for _ in with_bar(range(chosen.bits), "fitting", "bit", shown=data.progress):
+        for _ in with_bar(range(chosen.bits), "fitting", "bit", shown=data.execution.progress):
             bit = bits.add(pair_matrix(neighbours, problem.pair_weights))
             problem.add(neighbours.differs(bit))
         if not problem.weights.any():

@@ -50,7 +50,7 @@ def _fit(settings: Settings, features: Floats, data: TrainingData) -> Bilinear:
     mean = features.mean(axis=0)
     chosen = random.choice(n, min(settings.sample, n), replace=False)
     x = (features[chosen] - mean).reshape(-1, d1, d2)
-    for _ in with_bar(range(settings.iterations), "bilinear", "iteration", shown=data.progress):
+    for _ in with_bar(range(settings.iterations), "bilinear", "iteration", shown=data.execution.progress):
         left, right = turned(x, left, right)
     return Bilinear(mean, left, right)
 

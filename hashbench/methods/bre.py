@@ -134,7 +134,7 @@ def _fit(settings: Settings, features: Floats, data: TrainingData) -> Linear:
     anchors = np.stack([random.choice(n, settings.n_anchors, replace=False) for _ in range(settings.bits)], axis=1)
     weights = settings.init_std * random.standard_normal(anchors.shape)
     embedding = Embedding(moved @ moved.T, anchors, weights, pairs)
-    for _ in with_bar(range(settings.passes), "BRE", "pass", shown=data.progress):
+    for _ in with_bar(range(settings.passes), "BRE", "pass", shown=data.execution.progress):
         before = embedding.objective
         for bit, anchor in enumerate(random.integers(settings.n_anchors, size=settings.bits)):
             embedding.improve(bit, anchor)

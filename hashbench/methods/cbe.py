@@ -49,7 +49,7 @@ def _fit(settings: Settings, features: Floats, data: TrainingData) -> Circulant:
     if settings.iterations:
         chosen = random.choice(n, min(settings.sample, n), replace=False)
         x = np.fft.rfft((features[chosen] - mean) * flips)
-        for _ in with_bar(range(settings.iterations), "cbe", "iteration", shown=data.progress):
+        for _ in with_bar(range(settings.iterations), "cbe", "iteration", shown=data.execution.progress):
             codes = signs(convolved(x, spectrum, d, settings.bits))
             spectrum = best_spectrum(x, codes, d, settings.penalty)
     return Circulant(mean, flips, np.fft.irfft(spectrum, d), np.asarray(settings.bits))

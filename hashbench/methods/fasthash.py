@@ -40,7 +40,7 @@ def _fit(settings: Settings, features: Floats, data: TrainingData) -> Trees:
     no_fields = np.zeros(len(pairs), np.int64)
     n_relevant = pairs.astype(np.int8) + pairs.T
     bits = []
-    for bit in with_bar(range(settings.bits), "fit", "bit", shown=data.progress):
+    for bit in with_bar(range(settings.bits), "fit", "bit", shown=data.execution.progress):
         couplings = Matrix(coupled(products, n_relevant, bit + 1, settings.loss))
         start = eigenvector_signs(couplings, len(pairs), random)
         wanted = descend(couplings, no_fields, start, blocks, settings.sweeps)

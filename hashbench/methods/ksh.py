@@ -43,7 +43,7 @@ def _fit(settings: Settings, features: Floats, data: TrainingData) -> Linear:
     inputs, function = inputs_of(settings.hash_functions, features, settings.n_anchors, random)
     mean = inputs.mean(axis=0)
     vectors = fit_bits(settings, inputs - mean, first_residual(target, settings.bits))
-    return function(mean, columns("KSH", vectors, settings.bits, shown=data.progress))
+    return function(mean, columns("KSH", vectors, settings.bits, shown=data.execution.progress))
 
 
 class Residual(NamedTuple):

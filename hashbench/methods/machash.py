@@ -54,7 +54,7 @@ def _fit(settings: Settings, features: Floats, data: TrainingData) -> Linear:
     least = np.inf
     codes = step.first(settings.bits, random)
     hashed = codes
-    for k in with_bar(range(settings.iterations + 1), "fit", "step", shown=data.progress):
+    for k in with_bar(range(settings.iterations + 1), "fit", "step", shown=data.execution.progress):
         if k > 0:
             mu = settings.mu_first * settings.mu_growth ** (k - 1) * codes.size
             codes = step.codes(codes, hashed, round(mu))

@@ -33,7 +33,7 @@ def _fit(settings: Settings, features: Floats, data: TrainingData) -> Linear:
     root = np.linalg.cholesky((inputs - mean).T @ (inputs - mean) + RIDGE * np.eye(inputs.shape[1]))
     scaled = np.linalg.solve(root, (inputs - mean).T).T  # w^T (K^T K) w = 1 is |root^T w| = 1
     orders = [range(settings.bits), *(random.permutation(settings.bits) for _ in range(settings.refinements))]
-    turns = with_bar(list(chain.from_iterable(orders)), "sgh", "bit", shown=data.progress)
+    turns = with_bar(list(chain.from_iterable(orders)), "sgh", "bit", shown=data.execution.progress)
     directions = sequential(scaled, settings.bits * seen(scaled, features), settings.bits, turns)
     return linear(mean, np.linalg.solve(root.T, directions))
 

@@ -45,7 +45,7 @@ def _fit(settings: Settings, features: Floats, data: TrainingData) -> Spheres:
     random = np.random.default_rng(data.seed)
     chosen = [random.choice(n, min(settings.sample, n), replace=False) for _ in range(settings.bits)]
     centres = np.stack([centred[ids].mean(axis=0) for ids in chosen])
-    for _ in with_bar(range(settings.iterations), "spheres", "iteration", shown=data.progress):
+    for _ in with_bar(range(settings.iterations), "spheres", "iteration", shown=data.execution.progress):
         distances = squared_distances(centred, centres)
         inside = (distances < np.median(distances, axis=0)).astype(np.float64)
         overlaps = inside.T @ inside / (n / 4)  # examples inside both of two spheres, over a quarter of all

@@ -70,7 +70,7 @@ def _fit(settings: Settings, features: Floats, data: TrainingData) -> Linear:
     pairs = labelled_pairs(relevant_pairs(data), settings.n_pairs, np.random.default_rng(data.seed))
     mean = features.mean(axis=0)
     directions = fit_bits(settings, features - mean, pairs)
-    return Linear(mean, columns("SPLH", directions, settings.bits, shown=data.progress))
+    return Linear(mean, columns("SPLH", directions, settings.bits, shown=data.execution.progress))
 
 
 def fit_bits(settings: Settings, features: Floats, pairs: Pairs) -> Iterator[Floats]:

@@ -109,7 +109,7 @@ def _fit(settings: Settings, features: Floats, data: TrainingData) -> Linear:
     inputs = unit_rows(features)
     signs = np.where(codes, 1, -1).astype(np.int8)
     start = np.zeros((inputs.shape[1], settings.bits))
-    with bar("STHs", "step", shown=data.progress) as done:
+    with bar("STHs", "step", shown=data.execution.progress) as done:
         # to 1e-7, because 1e-5 leaves AP 0.008 off for C = 28 on the features of a network
         weights = machines(inputs, signs, start, settings.c, 1000, 1e-7, lambda _: done.update())
     return Linear(np.zeros(features.shape[1]), weights)

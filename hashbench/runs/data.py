@@ -18,11 +18,12 @@ from hashbench.features import Features, extract, features_of_items, model_and_w
 from hashbench.foundation.array_like import native
 from hashbench.foundation.config import digest
 from hashbench.foundation.errors import CheckFailed, HashbenchError
+from hashbench.foundation.execution import DEFAULT, Execution
 from hashbench.foundation.once import once
 from hashbench.methods import METHODS
 from hashbench.relevance.labels import Relevance
 from hashbench.runs.row import Row
-from hashbench.runs.run import DEFAULT_OPTIONS, Options, Run
+from hashbench.runs.run import Run
 from hashbench.training.settings import TrainingSettings
 
 
@@ -56,7 +57,7 @@ class RunData:
         """The relevance of each item of the database to each query; distances are computed on each access."""
         return relevance_of(self.compared, self.ids, self.run.protocol, progress=self.progress)
 
-    def training(self, folder: Path, options: Options, base: Hasher | None) -> TrainingData:
+    def training(self, folder: Path, execution: Execution, base: Hasher | None) -> TrainingData:
         """The training data that the method gets."""
         train = self.ids.train_ids
         rule = self.run.protocol.relevance
@@ -78,18 +79,11 @@ class RunData:
             copies=self.copies,
             metric=metric,
             relevance=relevance,
-            device=options.device,
-            progress=options.progress,
-            checkpoint_every_s=options.checkpoint_every_s,
-            stop_at=options.stop_at,
-            compute=options.compute,
-            weights=options.weights,
-            eval_every=options.eval_every,
-            track=options.track,
+            execution=execution,
         )
 
 
-def open_data(run: Run, options: Options = DEFAULT_OPTIONS) -> RunData:
+def open_data(run: Run, execution: Execution = DEFAULT) -> RunData:
     """The data, missing features extracted; HashbenchError without the data set, CheckFailed if it has changed."""
     card = run.card
     protocol = run.protocol
@@ -112,15 +106,15 @@ def open_data(run: Run, options: Options = DEFAULT_OPTIONS) -> RunData:
         raise HashbenchError(
             f"{name.dataset} {name.protocol}: k = {wanted.k:,} neighbours: its database has {n:,} items"
         )
-    apart = compared(card, dataset, protocol, options)
+    apart = compared(card, dataset, protocol, execution)
     if run.settings.features == PIXELS:
-        return RunData(run, dataset, chosen, dataset.items, card.value_max or 1.0, apart, progress=options.progress)
-    features = _features(card, dataset, run.settings.features, options)
-    data = RunData(run, dataset, chosen, features.array, 1.0, apart, features.sha256, progress=options.progress)
+        return RunData(run, dataset, chosen, dataset.items, card.value_max or 1.0, apart, progress=execution.progress)
+    features = _features(card, dataset, run.settings.features, execution)
+    data = RunData(run, dataset, chosen, features.array, 1.0, apart, features.sha256, progress=execution.progress)
     if not (isinstance(run.settings, TrainingSettings) and run.settings.copies):
         return data
     number = run.settings.copies
-    of_copies = _features(card, dataset, run.settings.features, options, (number, chosen.train_ids))
+    of_copies = _features(card, dataset, run.settings.features, execution, (number, chosen.train_ids))
     both = digest([features.sha256, of_copies.sha256])
     return replace(data, copies=of_copies.array.reshape(number, -1, features.shape[1]), features_sha256=both)
 
@@ -136,29 +130,29 @@ def split_of(row: Row) -> tuple[Dataset, Split]:
     return dataset, ids
 
 
-def compared(card: Card, dataset: Dataset, protocol: Protocol, options: Options = DEFAULT_OPTIONS) -> Dataset:
+def compared(card: Card, dataset: Dataset, protocol: Protocol, execution: Execution = DEFAULT) -> Dataset:
     """``dataset`` with the items whose distances define relevance: its own, or the features that ``protocol`` names."""
     name = protocol.compared_features
     if name is None:
         return dataset
-    return replace(dataset, items=_features(card, dataset, name, options).array)
+    return replace(dataset, items=_features(card, dataset, name, execution).array)
 
 
 def _features(
-    card: Card, dataset: Dataset, name: str, options: Options, copies: tuple[int, NDArray[Any]] | None = None
+    card: Card, dataset: Dataset, name: str, execution: Execution, copies: tuple[int, NDArray[Any]] | None = None
 ) -> Features:
     """The features of all items, or of so many ``copies`` of the items with these ids; missing ones are extracted."""
     model, weights = model_and_weights(name)
 
     def found() -> Features:
         done = extract(
-            card, model, weights, device=options.device, progress=options.progress, data=dataset, copies=copies
+            card, model, weights, device=execution.device, progress=execution.progress, data=dataset, copies=copies
         )
         return read(card.name, done.path.stem)
 
     if copies is not None:
         return found()
-    return cast(Features, once("features", path_of(card.name, name), (dataset.sha256, options.device), found))
+    return cast(Features, once("features", path_of(card.name, name), (dataset.sha256, execution.device), found))
 
 
 def own_rows(run: Run, items: NDArray[Any], device: str = "auto", labels: NDArray[Any] | None = None) -> ItemRows:

@@ -18,6 +18,7 @@ from hashbench.contract import BinaryHasher, BinaryOutput, Counted, Hasher, Outp
 from hashbench.foundation import provenance
 from hashbench.foundation.config import MOST_OF_TEXT, json_object
 from hashbench.foundation.errors import HashbenchError, printable
+from hashbench.foundation.execution import Execution
 from hashbench.foundation.files import write_arrays, write_text
 from hashbench.foundation.parallel import training_threads
 from hashbench.histogram import Histogram
@@ -41,7 +42,7 @@ from hashbench.runs.row import (
     Seconds,
     to_line,
 )
-from hashbench.runs.run import Options, Run
+from hashbench.runs.run import Run
 from hashbench.training import checkpoint_files, log
 from hashbench.training.classifier import Predictions
 
@@ -57,25 +58,25 @@ OF_SORTED = ("ap", "ndcg@100", "precision@100")
 OF_RETRIEVAL = ("suf", "suf@4", "suf@16", "rerank_precision@1", "rerank_precision@4", "rerank_precision@16")
 
 
-def execute(run: Run, folder: Path, options: Options, base: Callable[[], Hasher] | None = None) -> Row:
+def execute(run: Run, folder: Path, execution: Execution, base: Callable[[], Hasher] | None = None) -> Row:
     """The row of ``run``, whose steps are all done now, with files in ``folder``; ``base`` makes the base's hasher."""
-    data = open_data(run, options)
+    data = open_data(run, execution)
     if run.method.needs_torch:
         import torch  # noqa: F401  (the threads of what is imported later are not set)
-    with training_threads(options.compute.threads):
+    with training_threads(execution.threads):
         try:
-            hasher, train_s = fit(data, folder, options, base and base())
+            hasher, train_s = fit(data, folder, execution, base and base())
         except TrainingFailed as failure:
-            return failed_row(data, str(failure), options)
+            return failed_row(data, str(failure), execution)
         fitted = time.perf_counter()
-        output = encode(hasher, data, options)
+        output = encode(hasher, data, execution)
         output.save(folder)
         encoded = time.perf_counter()
-        result = scored(output, data, folder, options)
+        result = scored(output, data, folder, execution)
         score_s = time.perf_counter() - encoded
         row = row_with(  # here, for it says how many threads there are
             data,
-            options,
+            execution,
             **result,
             hasher_bytes=sum(path.stat().st_size for path in folder.glob("hasher.*")) or None,
             seconds=Seconds(train=round(train_s, 3), encode=round(encoded - fitted, 3), score=round(score_s, 3)),
@@ -87,9 +88,9 @@ def execute(run: Run, folder: Path, options: Options, base: Callable[[], Hasher]
     return row
 
 
-def scored(output: Output, data: RunData, folder: Path, options: Options) -> dict[str, Any]:
+def scored(output: Output, data: RunData, folder: Path, execution: Execution) -> dict[str, Any]:
     """What a row holds of the codes: metrics, distinct codes, checksums of the counts, which ``folder`` gets."""
-    counted = output.count(data.relevance, progress=options.progress)
+    counted = output.count(data.relevance, progress=execution.progress)
     counted.save(folder)
     names = [*data.run.protocol.metrics, *data.run.metrics]
     # of each query by distances that are sorted: recalls with their range over the orders of ties
@@ -104,25 +105,25 @@ def scored(output: Output, data: RunData, folder: Path, options: Options) -> dic
     return {"searches": searches, "artefacts": artefacts, "distinct_codes": counted.distinct}
 
 
-def fit(data: RunData, folder: Path, options: Options, base: Hasher | None) -> tuple[Hasher, float]:
+def fit(data: RunData, folder: Path, execution: Execution, base: Hasher | None) -> tuple[Hasher, float]:
     """The hasher, fitted and saved, or loaded if this code saved it, and its seconds; no checkpoint is left.
 
     Raises TrainingFailed; and TimeIsOver where the training stopped at a checkpoint.
     """
-    hasher, seconds = _loaded_or_fitted(data, folder, options, base)
+    hasher, seconds = _loaded_or_fitted(data, folder, execution, base)
     checkpoint_files.remove(folder)  # not before the hasher is known to be whole: nothing is lost by a kill
     return hasher, seconds
 
 
-def _loaded_or_fitted(data: RunData, folder: Path, options: Options, base: Hasher | None) -> tuple[Hasher, float]:
+def _loaded_or_fitted(data: RunData, folder: Path, execution: Execution, base: Hasher | None) -> tuple[Hasher, float]:
     run = data.run
     if (seconds := _seconds_of_saved(folder)) is not None:
         with suppress(HashbenchError):  # a hasher that is damaged or gone is fitted again
-            return run.method.load(run.settings, contract.SavedHasher(folder, options.device, base)), seconds
+            return run.method.load(run.settings, contract.SavedHasher(folder, execution.device, base)), seconds
     started = time.perf_counter()
     (folder / FITTED).unlink(missing_ok=True)
-    training = data.training(folder, options, base)
-    if options.eval_every:
+    training = data.training(folder, execution, base)
+    if execution.eval_every:
         training = replace(training, evaluate=held_out.evaluation(data))
     hasher = run.method.fit(run.settings, training)
     seconds = time.perf_counter() - started
@@ -141,9 +142,9 @@ def _seconds_of_saved(folder: Path) -> float | None:
     return None
 
 
-def encode(hasher: Hasher, data: RunData, options: Options) -> Output:
+def encode(hasher: Hasher, data: RunData, execution: Execution) -> Output:
     """The output of ``hasher``, with the activations of the queries if the asymmetric distance is asked for."""
-    output = hasher.output(data.search_items, progress=options.progress)
+    output = hasher.output(data.search_items, progress=execution.progress)
     if not data.run.asymmetric:
         return output
     binary = cast("BinaryHasher", hasher)
@@ -190,20 +191,20 @@ def _metrics(counts_by_name: Mapping[str, contract.Counts], more: Sequence[str])
     return values
 
 
-def failed_row(data: RunData, reason: str, options: Options) -> Row:
+def failed_row(data: RunData, reason: str, execution: Execution) -> Row:
     """The row of a run whose training failed."""
-    return row_with(data, options, seconds=None, status="failed", reason=printable(reason, MOST_OF_REASON))
+    return row_with(data, execution, seconds=None, status="failed", reason=printable(reason, MOST_OF_REASON))
 
 
-def row_with(data: RunData, options: Options, **result: Any) -> Row:
+def row_with(data: RunData, execution: Execution, **result: Any) -> Row:
     """The row of a run with its ``result``, made by this code on this machine, now."""
     name = data.run.name
     device = "cpu"
     if data.run.method.needs_torch:
         from hashbench.training.device import pick_device
 
-        device = str(pick_device(options.device))
-    precision = data.run.settings.precision_on(device, options.compute)
+        device = str(pick_device(execution.device))
+    precision = data.run.settings.precision_on(device, execution.precision)
     versions = provenance.versions()
     if name.budget != IMPORTED and (provider := METHODS.provider(name.method)):
         package, version = provider.rsplit(" ", 1)  # that brings the method

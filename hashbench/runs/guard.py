@@ -16,6 +16,7 @@ from hashbench.contract import (
 )
 from hashbench.foundation import provenance
 from hashbench.foundation.errors import HashbenchError, retold
+from hashbench.foundation.execution import DEFAULT, Execution
 from hashbench.foundation.files import require_writable, write_text
 from hashbench.foundation.parallel import training_threads
 from hashbench.runs.command import PROGRAM, train_command
@@ -24,14 +25,14 @@ from hashbench.runs.execute import FITTED, encode, execute, scored
 from hashbench.runs.interrupted import CONFIG
 from hashbench.runs.needs import require_pytorch
 from hashbench.runs.row import Row
-from hashbench.runs.run import DEFAULT_OPTIONS, Options, Run
+from hashbench.runs.run import Run
 from hashbench.runs.store import Store
 
 
-def row_of(run: Run, store: Store, options: Options = DEFAULT_OPTIONS, *, again: bool = False) -> Row:
+def row_of(run: Run, store: Store, execution: Execution = DEFAULT, *, again: bool = False) -> Row:
     """The stored row of ``run``, or one that is executed (``again``: in any case), under a lock, and stored.
 
-    Raises TimeIsOver where ``options.stop_at`` comes first: it can go on from its last checkpoint.
+    Raises TimeIsOver where ``execution.stop_at`` comes first: it can go on from its last checkpoint.
     """
     require_supervision(run)
     provenance.code()  # cached now: the source tree may change while the run takes hours
@@ -55,15 +56,15 @@ def row_of(run: Run, store: Store, options: Options = DEFAULT_OPTIONS, *, again:
         elif row is not None and row.status == "failed" and row != before:
             return row  # of the process that was waited for
         elif row is not None and row.status == "ok":
-            hasher = load_saved(run, store, options.device)
+            hasher = load_saved(run, store, execution.device)
         if row is None or hasher is None:
-            row = _executed(run, store, options)
+            row = _executed(run, store, execution)
         else:
-            data = open_data(run, options)
-            with training_threads(options.compute.threads):
-                output = encode(hasher, data, options)
+            data = open_data(run, execution)
+            with training_threads(execution.threads):
+                output = encode(hasher, data, execution)
             output.save(folder)
-            row = row.model_copy(update=scored(output, data, folder, options))
+            row = row.model_copy(update=scored(output, data, folder, execution))
         if stored is None:
             store.write(row)
     return row
@@ -77,17 +78,17 @@ def stored_row(run: Run, store: Store) -> Row | None:
     return row
 
 
-def base_hasher(run: Run, store: Store, options: Options) -> Hasher:
+def base_hasher(run: Run, store: Store, execution: Execution) -> Hasher:
     """The hasher of a base run: saved, or executed now, once for all that need it. TrainingFailed if that fails."""
     with store.run_lock(str(run.name), wait=True):
         row = stored_row(run, store)
-        if row is None or (hasher := load_saved(run, store, options.device)) is None:
-            again = _executed(run, store, options)
+        if row is None or (hasher := load_saved(run, store, execution.device)) is None:
+            again = _executed(run, store, execution)
             if row is None:
                 store.write(again)
             if again.status != "ok":
                 raise TrainingFailed(f"{run.name}, which it starts from, failed: {again.reason}")
-            hasher = load_saved(run, store, options.device)
+            hasher = load_saved(run, store, execution.device)
     assert hasher is not None, "a run that did not fail has saved its hasher"
     return hasher
 
@@ -143,7 +144,7 @@ def not_here(row: Row, store: Store, program: Sequence[str] = PROGRAM, fault: st
     return HashbenchError(f"{fault}: this trains it again: {train_command(row, program, again=True)}")
 
 
-def _executed(run: Run, store: Store, options: Options) -> Row:
+def _executed(run: Run, store: Store, execution: Execution) -> Row:
     folder = store.run_folder(str(run.name))
     config = json.dumps({**run.name.config, "seed": run.name.seed}, indent=1, sort_keys=True)
     is_first = not (folder / CONFIG).exists()
@@ -152,8 +153,8 @@ def _executed(run: Run, store: Store, options: Options) -> Row:
     try:
         base = None
         if run.base is not None:
-            base = partial(base_hasher, run.base, store, options)
-        return execute(run, folder, options, base)
+            base = partial(base_hasher, run.base, store, execution)
+        return execute(run, folder, execution, base)
     except HashbenchError:
         if is_first and set(folder.iterdir()) == before:  # refused before it began: it is no interrupted run
             (folder / CONFIG).unlink()

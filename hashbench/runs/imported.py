@@ -12,11 +12,12 @@ from hashbench.codes.files import Explicit, Ids
 from hashbench.contract import BinaryOutput
 from hashbench.evaluation.compare import renumbered
 from hashbench.foundation.errors import HashbenchError, retold
+from hashbench.foundation.execution import Execution
 from hashbench.relevance.labels import Labels
 from hashbench.runs.data import RunData, open_data
 from hashbench.runs.execute import row_with, scored
 from hashbench.runs.row import Row
-from hashbench.runs.run import Options, Run
+from hashbench.runs.run import Run
 from hashbench.runs.store import Store
 
 SIDES = ("query", "database")
@@ -31,7 +32,7 @@ def import_codes(run: Run, sources: Sequence[Path], explicit: Explicit, store: S
     a second import of a run.
     """
     data = open_data(run)
-    options = Options(progress=True)
+    execution = Execution(progress=True)
     folder = store.run_folder(str(run.name))
     output = BinaryOutput(*_in_order(data, sources, explicit), data.search_items)
     with store.run_lock(str(run.name), wait=True):
@@ -41,7 +42,7 @@ def import_codes(run: Run, sources: Sequence[Path], explicit: Explicit, store: S
                 f"{run.name}: is in {place}: name another --method or --seed, or remove its line there"
             )
         output.save(folder)
-        row = row_with(data, options, **scored(output, data, folder, options), seconds=None, status="ok")
+        row = row_with(data, execution, **scored(output, data, folder, execution), seconds=None, status="ok")
         store.write(row)
     return row
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from importlib import import_module
 from importlib.util import find_spec
 from math import prod
 from pathlib import Path
@@ -117,6 +118,12 @@ def require_pytorch(run: Run) -> None:
     """Raises HashbenchError where the method of ``run`` needs PyTorch, and it is not installed."""
     if run.method.needs_torch and (missing := _pytorch("", "")):
         raise HashbenchError(f"torch is not installed: deep methods need the extra train: {missing[0].remedy}")
+
+
+def require_device(device: str) -> None:
+    """Raises HashbenchError where a GPU is asked for and not here; without PyTorch runs say what they lack."""
+    if device.startswith("cuda") and find_spec("torch") is not None:
+        import_module("hashbench.training.device").require_device(device)
 
 
 def _pytorch(_: str, __: str) -> list[Need]:

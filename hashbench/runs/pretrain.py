@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 from hashbench.datasets.card import Card
 from hashbench.foundation.config import Setting
 from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.execution import Execution
 from hashbench.models import MODELS
 from hashbench.runs.command import CLASSIFIER
 from hashbench.runs.guard import row_of, stored_row
 from hashbench.runs.row import Row
-from hashbench.runs.run import Options, Run
+from hashbench.runs.run import Run
 from hashbench.runs.store import Store
 from hashbench.training.classifier import WEIGHTS, require_layers
 from hashbench.training.settings import TrainingSettings
@@ -46,14 +47,14 @@ def classifier_run(card: Card, protocol: str | None, model: str, more: dict[str,
     return run
 
 
-def pretrain(run: Run, store: Store, options: Options) -> Pretrained:
+def pretrain(run: Run, store: Store, execution: Execution) -> Pretrained:
     """Trains the classifier unless its row and its weights are here; the row of a clone stays as it is."""
     row = stored_row(run, store)
     weights = None
     if row is not None:
         weights = _weights(row, run, store)
     if weights is None:
-        row = row_of(run, store, options, again=row is not None)
+        row = row_of(run, store, execution, again=row is not None)
         if row.status == "ok":
             weights = _weights(row, run, store)
     assert row is not None, "it is stored, or it was made now"

@@ -1,11 +1,9 @@
 """A run: one method trained on one data set, with the card, the protocol, the method and the settings themselves."""
 
 import re
-import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from importlib.util import find_spec
 from typing import Any, NoReturn
 
 from hashbench.contract import PIXELS, BitSettings, CodeSettings
@@ -14,7 +12,6 @@ from hashbench.datasets.protocol import HELD_OUT, HeldOut, Protocol, with_seed
 from hashbench.features import check_name
 from hashbench.foundation.config import BEYOND_INTEGERS, MOST_OF_TEXT, Setting, derive_seed, digest, parse
 from hashbench.foundation.errors import HashbenchError, printable, retold, unknown
-from hashbench.foundation.parallel import DEFAULT_COMPUTE, ComputeOptions
 from hashbench.foundation.registry import canonical
 from hashbench.methods import METHODS, Method
 from hashbench.metrics import Metrics
@@ -27,39 +24,6 @@ OPTIONS = {"bits": "--bits BITS", "model": "--model MODEL"}  # of hashbench trai
 MISFITS = KeyError, TypeError, AttributeError, ValueError  # of a configuration that somebody made for another method
 UNFIT = "its configuration is not one of the method"
 BASE = "base."  # the prefix of settings that are passed on to the base method
-
-
-@dataclass(frozen=True)
-class Options:
-    """The device and the arithmetic of a run: they change rounding and speed, and do not name it."""
-
-    device: str = "auto"
-    progress: bool = False
-    checkpoint_every_s: float = 10.0
-    stop_at: float | None = None  # of time.monotonic: nothing begins after it, and trainings stop; None: never
-    compute: ComputeOptions = DEFAULT_COMPUTE
-    weights: str | None = None  # the file of pretrained weights; None: the official file in the data folder
-    eval_every: int = 0  # epochs between two evaluations of a network in training; 0: none
-    track: str | None = None  # the tracker of a network in training
-
-    def __post_init__(self) -> None:
-        if not re.fullmatch(r"auto|cpu|cuda(:\d+)?", self.device):
-            raise HashbenchError(f"device {self.device!r}: one of auto, cpu, cuda, cuda:N")
-
-    def require_device(self) -> None:
-        """Raises HashbenchError where a GPU is asked for and not here; without PyTorch runs say what they lack."""
-        if self.device.startswith("cuda") and find_spec("torch") is not None:
-            from hashbench.training.device import require_device
-
-            require_device(self.device)
-
-    @property
-    def time_is_over(self) -> bool:
-        """Whether ``stop_at`` has come."""
-        return self.stop_at is not None and time.monotonic() >= self.stop_at
-
-
-DEFAULT_OPTIONS = Options()
 
 
 @dataclass(frozen=True)
@@ -331,8 +295,8 @@ def _parsed(values: Mapping[str, Any], entry: Method, names: Mapping[str, str]) 
     fields = entry.settings.model_fields.items()
     missing = [key for key, field in fields if key not in values and field.is_required()]
     if missing:
-        options = " ".join(OPTIONS.get(key, f"--set {key}={key.upper()}") for key in missing)
-        raise HashbenchError(f"{on} needs {' and '.join(missing)}: {options}")
+        execution = " ".join(OPTIONS.get(key, f"--set {key}={key.upper()}") for key in missing)
+        raise HashbenchError(f"{on} needs {' and '.join(missing)}: {execution}")
     return parse(entry.settings, values, on)
 
 

@@ -14,6 +14,7 @@ from hashbench.datasets.store import path_of
 from hashbench.features import path_of as features_path
 from hashbench.foundation import parallel, paths
 from hashbench.foundation.errors import HashbenchError, retold
+from hashbench.foundation.execution import Execution
 from hashbench.foundation.files import write_bytes
 from hashbench.foundation.progress import note
 from hashbench.jobs import ray
@@ -27,7 +28,7 @@ from hashbench.runs.data import open_data
 from hashbench.runs.execute import failed_row
 from hashbench.runs.guard import is_saved, row_of, stored_row
 from hashbench.runs.row import Row
-from hashbench.runs.run import Options, Run
+from hashbench.runs.run import Run
 from hashbench.runs.store import OUTPUT, Store, files_of_run
 from hashbench.training.settings import N_SHOWN, OFFICIAL, SHA256
 
@@ -46,7 +47,7 @@ class RunTask(Task):
 
     spec: Run
     store: Store
-    options: Options
+    execution: Execution
     failure: str | None = None
     timeout_s: float | None = None  # this and the following are for a node of a cluster
     cores: int = 1
@@ -67,7 +68,7 @@ class RunTask(Task):
         if _is_executed(self.spec, self.store):
             return Postponed()
         with suppress(TimeIsOver):
-            return row_of(self.spec, self.store, self.options)
+            return row_of(self.spec, self.store, self.execution)
         return Stopped()
 
     def _record(self, reason: str) -> Row:
@@ -75,7 +76,7 @@ class RunTask(Task):
         no_row = retold(lambda fault: f"{reason}; no row could be stored: {fault}", HashbenchError)
         with no_row, self.store.run_lock(self.name, wait=True):
             if (row := stored_row(self.spec, self.store)) is None:
-                row = failed_row(open_data(self.spec, self.options), reason, self.options)
+                row = failed_row(open_data(self.spec, self.execution), reason, self.execution)
                 self.store.write(row)
             return row
 
@@ -100,7 +101,7 @@ class RunTask(Task):
     def run_on_node(self, folder: Path, places: Mapping[Path, Path]) -> Made | Died | Postponed:  # noqa: ARG002
         """The result of a process of its own, of which the node keeps nothing; errors name the machine."""
         store = Store(folder / RESULTS)
-        here = replace(self, store=store, options=replace(self.options, progress=True))
+        here = replace(self, store=store, execution=replace(self.execution, progress=True))
         environment = {"HASHBENCH_DATA": str(folder / "data"), parallel.N_THREADS: str(self.cores)}
         with retold(lambda fault: f"on {platform.node()}: {fault}", HashbenchError):
             base = self.base_row
@@ -166,20 +167,20 @@ class Outcome:
         return self.error if self.row is None else self.row.reason
 
 
-def run_all(specs: Sequence[Run], store: Store, options: Options, plan: Plan = Plan()) -> Iterator[Outcome]:
+def run_all(specs: Sequence[Run], store: Store, execution: Execution, plan: Plan = Plan()) -> Iterator[Outcome]:
     """Executes ``specs`` and yields how each ended; a worker that dies twice or takes too long leaves a failed row.
 
-    Nothing is yielded of a run that the time of ``options`` left unfinished, or did not let begin.
+    Nothing is yielded of a run that the time of ``execution`` left unfinished, or did not let begin.
     """
     if not specs:
         return
     if plan.ray is not None:
         with ray.connected(plan.ray) as cluster, ExitStack() as locks:
-            yield from _Driver(store, locks).outcomes(specs, options, plan, cluster)
+            yield from _Driver(store, locks).outcomes(specs, execution, plan, cluster)
         return
     if plan.jobs != 1 or plan.timeout_s is not None:
-        _extract_missing(specs, options)
-    tasks = [RunTask(spec, store, options) for spec in specs]
+        _extract_missing(specs, execution)
+    tasks = [RunTask(spec, store, execution) for spec in specs]
     is_ready = partial(_is_ready, [])
     jobs = plan.jobs
     if jobs == AUTO:
@@ -189,7 +190,7 @@ def run_all(specs: Sequence[Run], store: Store, options: Options, plan: Plan = P
         jobs = 1
         if first is not None and tasks:
             jobs = jobs_that_fit(first, len(visible_gpus()) if first.gpu else 0)
-    environments = gpus_in_turn(jobs, options.device)
+    environments = gpus_in_turn(jobs, execution.device)
     pool = local_pool(jobs, plan.timeout_s, environments)
     with closing(follow(tasks, pool, ready=is_ready, instead=_recorded_failure)) as results:
         for at, result in results:
@@ -222,7 +223,7 @@ def _is_ready(begun: list[RunTask], task: RunTask) -> bool:
     _NotBegun where the time is over, but for the first that begins: a call that is too short gets on, too.
     """
     is_free = not _is_executed(task.spec, task.store)
-    if task.options.time_is_over and (begun or not is_free):
+    if task.execution.time_is_over and (begun or not is_free):
         raise _NotBegun
     if is_free:
         begun.append(task)
@@ -252,7 +253,7 @@ def _has_base(spec: Run, store: Store) -> bool:
     return base is None or (stored_row(base, store) is not None and is_saved(base, store))
 
 
-def _extract_missing(specs: Sequence[Run], options: Options) -> None:
+def _extract_missing(specs: Sequence[Run], execution: Execution) -> None:
     """Extracts missing features of the runs, with a bar, before the workers start.
 
     A worker has only its share of the cores, the others would wait for it, and a limit of time would count against it.
@@ -267,7 +268,7 @@ def _extract_missing(specs: Sequence[Run], options: Options) -> None:
             first.setdefault((run.card.name, features, copies and (run.name.protocol, copies)), run)
     for run in first.values():
         with suppress(HashbenchError):  # the run itself reports it
-            open_data(run, options)
+            open_data(run, execution)
 
 
 def _recording(task: RunTask, died: Died, where: str = "") -> RunTask:
@@ -285,13 +286,15 @@ class _Driver:
         self._held: dict[str, ExitStack] = {}
         self._ended: dict[str, Outcome] = {}
 
-    def outcomes(self, specs: Sequence[Run], options: Options, plan: Plan, cluster: ray.Cluster) -> Iterator[Outcome]:
+    def outcomes(
+        self, specs: Sequence[Run], execution: Execution, plan: Plan, cluster: ray.Cluster
+    ) -> Iterator[Outcome]:
         """The outcome of each run, as they end; runs that others start from come before these, and are not yielded."""
-        gpus = 1 if options.device != "cpu" and cluster.has_gpus else 0
+        gpus = 1 if execution.device != "cpu" and cluster.has_gpus else 0
         pool = ray.RayPool(cluster, cores=plan.cores, gpus=gpus, memory_gib=plan.memory_gib)
         bases = [spec.base for spec in specs if spec.base is not None and not _has_base(spec, self._store)]
         runs = {str(run.name): run for run in [*bases, *specs]}.values()
-        tasks = [RunTask(run, self._store, options, timeout_s=plan.timeout_s, cores=plan.cores) for run in runs]
+        tasks = [RunTask(run, self._store, execution, timeout_s=plan.timeout_s, cores=plan.cores) for run in runs]
         wanted = {str(spec.name) for spec in specs}
         with closing(follow(tasks, pool, ready=self._is_ready, instead=_recording)) as results:
             for at, result in results:

@@ -16,6 +16,7 @@ from hashbench.datasets.protocol import Neighbours
 from hashbench.features import path_of as features_path
 from hashbench.foundation import provenance
 from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.execution import Execution
 from hashbench.foundation.parallel import training_threads
 from hashbench.relevance.labels import Relevance
 from hashbench.relevance.neighbours import NeighbourRelevance
@@ -25,7 +26,7 @@ from hashbench.runs.execute import encode, scored
 from hashbench.runs.guard import is_saved, load_saved
 from hashbench.runs.needs import missing_inputs
 from hashbench.runs.past import Past
-from hashbench.runs.run import Options, Run
+from hashbench.runs.run import Run
 from hashbench.runs.store import Store
 from hashbench.training.settings import TrainingSettings
 
@@ -69,7 +70,7 @@ class Speed:
         return self.train_s + self.encode_s + self.score_s
 
 
-def measure(run: Run, store: Store, options: Options, seconds: float = SECONDS) -> Speed:
+def measure(run: Run, store: Store, execution: Execution, seconds: float = SECONDS) -> Speed:
     """The speed of ``run``, by so many ``seconds`` of its steps and by parts of its encoding and scoring.
 
     The steps are the run's own: its items, objective, optimiser and checkpoints, in a folder that is removed.
@@ -83,11 +84,11 @@ def measure(run: Run, store: Store, options: Options, seconds: float = SECONDS) 
         fault = f"{run.name.method} trains no network, so it has no steps to time"
         raise HashbenchError(f"{fault}; {taken}: {command_of(run.name, run.name.identity)}")
     require_supervision(run)
-    _require_inputs(run, weights=options.weights is None)
+    _require_inputs(run, weights=execution.weights is None)
     import torch  # noqa: F401  (the threads of what is imported later are not set)
 
-    with TemporaryDirectory(prefix="hashbench-speed-") as folder, training_threads(options.compute.threads):
-        speed, _ = _measured(run, store, Path(folder), options, seconds)
+    with TemporaryDirectory(prefix="hashbench-speed-") as folder, training_threads(execution.threads):
+        speed, _ = _measured(run, store, Path(folder), execution, seconds)
     return speed
 
 
@@ -102,7 +103,7 @@ def _require_inputs(run: Run, *, weights: bool) -> None:
             raise HashbenchError(f"not here: the features {name} of {run.card.name}: {how}")
 
 
-def _measured(run: Run, store: Store, folder: Path, options: Options, seconds: float) -> tuple[Speed, Hasher]:
+def _measured(run: Run, store: Store, folder: Path, execution: Execution, seconds: float) -> tuple[Speed, Hasher]:
     """The speed of a run, and its hasher as the timed steps left it."""
     from hashbench.training.device import pick_device
     from hashbench.training.speed import Enough, StepClock
@@ -110,30 +111,30 @@ def _measured(run: Run, store: Store, folder: Path, options: Options, seconds: f
     base = None
     base_hasher = None
     if run.base is not None and is_saved(run.base, store):
-        base_hasher = load_saved(run.base, store, options.device)
+        base_hasher = load_saved(run.base, store, execution.device)
     elif run.base is not None:
-        base, base_hasher = _measured(run.base, store, folder / "base", options, seconds)
+        base, base_hasher = _measured(run.base, store, folder / "base", execution, seconds)
     folder.mkdir(exist_ok=True)
-    data = open_data(run, options)
+    data = open_data(run, execution)
     clock = StepClock(seconds)
     settings = cast("TrainingSettings", run.settings)
     n_items = settings.epochs * settings.items_of_epoch(len(data.ids.train_ids))
     started = time.perf_counter()
     try:
-        hasher = run.method.fit(run.settings, replace(data.training(folder, options, base_hasher), after_step=clock))
+        hasher = run.method.fit(run.settings, replace(data.training(folder, execution, base_hasher), after_step=clock))
         train_s = time.perf_counter() - started
         timed_items = n_items
         timed_steps = clock.n_all_steps
         timed_s = train_s
     except Enough:
-        hasher = _hasher(run, clock, folder, options, base_hasher)
+        hasher = _hasher(run, clock, folder, execution, base_hasher)
         timed_items = clock.n_items
         timed_steps = clock.n_steps
         timed_s = clock.timed_s
         train_s = clock.before_s + n_items / timed_items * timed_s
     hasher.save(folder)
-    encode_s, score_s = _encoding_and_scoring(hasher, data, folder, options)
-    device = pick_device(options.device)
+    encode_s, score_s = _encoding_and_scoring(hasher, data, folder, execution)
+    device = pick_device(execution.device)
     speed = Speed(
         run,
         n_items,
@@ -152,11 +153,11 @@ def _measured(run: Run, store: Store, folder: Path, options: Options, seconds: f
     return speed, hasher
 
 
-def _hasher(run: Run, clock: "StepClock", folder: Path, options: Options, base: Hasher | None) -> Hasher:
+def _hasher(run: Run, clock: "StepClock", folder: Path, execution: Execution, base: Hasher | None) -> Hasher:
     """The method's hasher with the network that the clock stopped; the network itself if it saves more than that."""
     clock.network.save(folder)
     try:
-        return run.method.load(run.settings, SavedHasher(folder, options.device, base))
+        return run.method.load(run.settings, SavedHasher(folder, execution.device, base))
     except DamagedHasher:
         return clock.network
 
@@ -195,12 +196,12 @@ def _part(data: RunData, share: float) -> _Part:
     )
 
 
-def _encoding_and_scoring(hasher: Hasher, data: RunData, folder: Path, options: Options) -> tuple[float, float]:
+def _encoding_and_scoring(hasher: Hasher, data: RunData, folder: Path, execution: Execution) -> tuple[float, float]:
     """The seconds to encode and to score everything, by those of parts, each twice as large as the one before.
 
     Each part is timed twice, and the faster time counts: the first may hold the compilation of a kernel.
     """
-    quiet = replace(options, progress=False)
+    quiet = replace(execution, progress=False)
     encoded: list[tuple[int, float]] = []  # items, seconds
     counted: list[tuple[int, float]] = []  # pairs of a query and an item, seconds
     share = SMALLEST
@@ -234,11 +235,11 @@ def _n_pairs(data: RunData) -> int:
     return len(data.ids.query_ids) * len(data.ids.database_ids)
 
 
-def _seconds_to_score(output: Output, data: RunData, folder: Path, options: Options) -> float:
+def _seconds_to_score(output: Output, data: RunData, folder: Path, execution: Execution) -> float:
     score_s = []
     for _ in range(2):
         started = time.perf_counter()
-        scored(output, data, folder, options)
+        scored(output, data, folder, execution)
         score_s.append(time.perf_counter() - started)
     return min(score_s)
 

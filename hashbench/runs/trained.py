@@ -17,6 +17,7 @@ from hashbench.datasets.custom.encoder import Encoder, ItemForm
 from hashbench.foundation.arguments import checked_arguments
 from hashbench.foundation.config import Setting, json_object, parse
 from hashbench.foundation.errors import HashbenchError, retold
+from hashbench.foundation.execution import Execution
 from hashbench.runs.row import RUN, Row, from_line
 from hashbench.runs.store import Store
 
@@ -146,11 +147,11 @@ def train(
     where the training fails, after its row was stored.
     """
     from hashbench.runs.guard import row_of
-    from hashbench.runs.run import Options, Run
+    from hashbench.runs.run import Run
 
     run = Run.resolve(dataset, protocol, method, settings, seed=seed, budget=budget, split_seed=split)
     store = Store.default() if results is None else Store(Path(results))
-    row = row_of(run, store, Options(device, progress), again=again)
+    row = row_of(run, store, Execution(device, progress=progress), again=again)
     if row.status == "failed":
         raise HashbenchError(f"{row.run}: {row.reason}")
     return TrainedRun(row, store, device)

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from hashbench.foundation import paths
 from hashbench.foundation.config import Setting
 from hashbench.foundation.errors import CheckFailed, HashbenchError
+from hashbench.foundation.execution import Execution
 from hashbench.foundation.files import require_writable
 from hashbench.foundation.progress import bar as progress_bar
 from hashbench.foundation.progress import note
 from hashbench.runs.needs import lines_of, missing_inputs
 from hashbench.runs.row import IMPORTED
-from hashbench.runs.run import Options, Run
+from hashbench.runs.run import Run
 from hashbench.runs.run_all import Outcome, Plan, run_all
 from hashbench.runs.store import Store
 from hashbench.tables.cell_runs import cell_runs, select, sort_out
@@ -99,7 +100,7 @@ def work_of(
     return Work(len(wanted), todo, ready, [(run, "it failed in an earlier call") for run in left], not_tried)
 
 
-def fill(work: Work, store: Store, options: Options, plan: Plan, title: str) -> int:
+def fill(work: Work, store: Store, execution: Execution, plan: Plan, title: str) -> int:
     """Makes the runs that can begin; the number of those that the time left for the next call.
 
     RunsFailed where some failed now, and, where the time left none, where some failed before or were not tried.
@@ -109,7 +110,7 @@ def fill(work: Work, store: Store, options: Options, plan: Plan, title: str) -> 
     if work.ready:
         require_writable(store.folder)
         at_once = plan.jobs if plan.ray is None else None
-        n_ended, newly_failed = _follow(run_all(work.ready, store, options, plan), len(work.ready), at_once, title)
+        n_ended, newly_failed = _follow(run_all(work.ready, store, execution, plan), len(work.ready), at_once, title)
         n_left = len(work.ready) - n_ended
         note(f"rows in {paths.shown(store.folder / 'rows')}")
     if newly_failed or (not n_left and (work.failed or work.not_tried)):

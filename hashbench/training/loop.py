@@ -42,19 +42,19 @@ def train(settings: TrainingSettings, objective: RowObjective, data: TrainingDat
     was killed and started again ends with the same weights, bit for bit on a CPU. The checkpoints stay until the caller
     removes them. Raises TrainingFailed, which names ``method``, if the loss is not finite, a batch raises
     HashbenchError, or all codes are equal; and TimeIsOver, after a checkpoint, if the next epoch would end after
-    ``data.stop_at``.
+    ``data.execution.stop_at``.
     """
     no_room = f"{method}: no memory on the GPU for the network and the training items: another program may use it"
     with retold(lambda _: no_room, torch.OutOfMemoryError):
         trainer = Trainer(settings, objective, data, method)
     trainer.resume()
     config = {"method": method, "seed": data.seed, **settings.model_dump()}
-    log = Log(data.folder, trainer.epochs_done, data.track, config)
+    log = Log(data.folder, trainer.epochs_done, data.execution.track, config)
     n_examples = settings.items_of_epoch(len(data.items))
     total = settings.epochs * n_examples
     done = trainer.epochs_done * n_examples
     threads = threads_for(trainer.hasher.encoder, settings.batch_size)
-    with threads, progress_bar("train", "item", total, shown=data.progress, scaled=True, done=done) as bar:
+    with threads, progress_bar("train", "item", total, shown=data.execution.progress, scaled=True, done=done) as bar:
         latest: dict[str, float] = {}
         for epoch in range(trainer.epochs_done, settings.epochs):
             values = trainer.epoch(epoch, bar)
@@ -79,14 +79,14 @@ class Trainer:
         self.objective = objective
         self.data = data
         self.method = method
-        self.device = pick_device(data.device)
-        self.precision = settings.precision_on(self.device.type, data.compute)
+        self.device = pick_device(data.execution.device)
+        self.precision = settings.precision_on(self.device.type, data.execution.precision)
         # a checkpoint is resumed with the same arithmetic only; none is of a compiled encoder, or of channels not last
         arithmetic = [self.device.type, self.precision, False, True]
         torch.manual_seed(derive_seed(data.seed, "weights"))
         self.sampler = sampler(settings, torch.from_numpy(data.labels), data.seed)
         self.hasher = DeepHasher(settings, tuple(data.items.shape[1:]), data.value_max)
-        self.hasher.start(torch.from_numpy(data.items), data.weights, data.base)
+        self.hasher.start(torch.from_numpy(data.items), data.execution.weights, data.base)
         beginning = []
         if isinstance(data.base, DeepHasher):
             beginning = [data.base.checksum()]
@@ -110,7 +110,7 @@ class Trainer:
 
     def save_checkpoint_if_due(self) -> None:
         """Saves a checkpoint if the last one is ``checkpoint_every_s`` seconds old and the weights are finite."""
-        if time.monotonic() - self.saved_at >= self.data.checkpoint_every_s:
+        if time.monotonic() - self.saved_at >= self.data.execution.checkpoint_every_s:
             self._save_checkpoint()
 
     def stop_if_time_is_over(self) -> None:
@@ -119,7 +119,7 @@ class Trainer:
         One epoch is trained in any case, so that many short calls come to an end.
         """
         now = time.monotonic()
-        stop_at = self.data.stop_at
+        stop_at = self.data.execution.stop_at
         last_s = now - self.epoch_began
         self.epoch_began = now
         if stop_at is not None and now + last_s > stop_at and self.epochs_done < self.settings.epochs:
@@ -175,7 +175,7 @@ class Trainer:
 
         The training is the same without it: an epoch sets its random numbers and the mode of the network itself.
         """
-        every = self.data.eval_every
+        every = self.data.execution.eval_every
         evaluate = self.data.evaluate
         is_due = every and (self.epochs_done % every == 0 or self.epochs_done == self.settings.epochs)
         if not is_due or evaluate is None:

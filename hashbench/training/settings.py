@@ -7,7 +7,6 @@ from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, mod
 
 from hashbench.codes import MAX_BITS
 from hashbench.contract import PIXELS, BitSettings, CodeSettings, Precision
-from hashbench.foundation.parallel import ComputeOptions
 from hashbench.models import MODELS, RANDOM_WEIGHTS, whole_network
 
 OFFICIAL = "official"
@@ -78,9 +77,9 @@ class TrainingSettings(CodeSettings):
     # of an objective with weights of its own, such as a classifier: the factor on the rate of the hash layer
     objective_lr: float = Field(1.0, gt=0)
 
-    def precision_on(self, device: str, compute: ComputeOptions) -> Precision:
-        """The floating point type of the encoder in training: bfloat16 autocast on a GPU unless ``compute`` says it."""
-        is_half = compute.precision == "bfloat16" or (compute.precision == "auto" and device.startswith("cuda"))
+    def precision_on(self, device: str, precision: str) -> Precision:
+        """The floating point type of the encoder in training: bfloat16 autocast on a GPU unless ``precision`` says."""
+        is_half = precision == "bfloat16" or (precision == "auto" and device.startswith("cuda"))
         return "bfloat16" if is_half else "float32"
 
     def items_of_epoch(self, n_examples: int) -> int:

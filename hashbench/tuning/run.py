@@ -9,10 +9,11 @@ from hashbench.features import is_own
 from hashbench.features import path_of as features_path
 from hashbench.foundation import paths
 from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.execution import Execution
 from hashbench.foundation.files import locked, require_writable
 from hashbench.foundation.progress import bar, note
 from hashbench.runs.data import open_data, require_supervision
-from hashbench.runs.run import Options, Run
+from hashbench.runs.run import Run
 from hashbench.runs.run_all import Plan, run_all
 from hashbench.runs.store import Store
 from hashbench.tuning.choice import FINALISTS, finalists
@@ -83,7 +84,7 @@ def _missing_of(search: Search, trials: Sequence[tuple[Trial, Run]], *, retry: b
     return missing_trials
 
 
-def made(search: Search, todo: Sequence[tuple[Trial, Run]], options: Options, plan: Plan) -> Iterator[Search]:
+def made(search: Search, todo: Sequence[tuple[Trial, Run]], execution: Execution, plan: Plan) -> Iterator[Search]:
     """The search after each trial that has ended; it is stored each time. Another process may not do it meanwhile.
 
     HashbenchError before the first trial where the data are not here, or no trial of a method can be made of them.
@@ -101,7 +102,7 @@ def made(search: Search, todo: Sequence[tuple[Trial, Run]], options: Options, pl
         for run in {(run.name.dataset, run.name.method): run for _, run in todo}.values():
             require_supervision(run)
         for run in {run.name.dataset: run for _, run in todo}.values():
-            open_data(run, options)
+            open_data(run, execution)
         # two points of a small space can have the same settings: they are one run
         known = {trial.run: trial for trial in search.trials.values() if trial.score is not None}
         runs = {trial.run: run for trial, run in todo if trial.run not in known}
@@ -109,7 +110,7 @@ def made(search: Search, todo: Sequence[tuple[Trial, Run]], options: Options, pl
             search = search.with_trials([known[trial.run].numbered(trial.trial)])
             search.save()
             yield search
-        for outcome in run_all([*runs.values()], store, options, plan):
+        for outcome in run_all([*runs.values()], store, execution, plan):
             for trial in [trial for trial, _ in todo if trial.run == str(outcome.spec.name)]:
                 search = search.with_trials([trial.ended(outcome.row, outcome.error, search.question.metric)])
                 search.save()
@@ -172,12 +173,12 @@ def planned(search: Search, budget: Budget, *, retry: bool = False) -> Todo:
     return todo
 
 
-def finish(search: Search, budget: Budget, todo: Todo, options: Options, plan: Plan) -> Search:
+def finish(search: Search, budget: Budget, todo: Todo, execution: Execution, plan: Plan) -> Search:
     """The search after all its missing trials were made; it is stored after each."""
     trials = todo.trials
     with bar("tune", "run", todo.n_runs) as shown:
         while trials:
-            for after_trial in made(search, trials, options, plan):
+            for after_trial in made(search, trials, execution, plan):
                 search = after_trial
                 shown.update()
             trials = missing(search, budget.methods, budget.trials, budget.repeats, retry=False)

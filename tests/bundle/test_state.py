@@ -14,8 +14,9 @@ from hashbench.contract import TimeIsOver
 from hashbench.foundation import provenance
 from hashbench.foundation.config import canonical_json, digest
 from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.execution import Execution
 from hashbench.runs.guard import row_of
-from hashbench.runs.run import Options, Run
+from hashbench.runs.run import Run
 from hashbench.runs.store import Store
 from hashbench.training import checkpoint
 
@@ -23,7 +24,7 @@ ROUNDS = {"model": "mlp", "augment": "none", "augment_per": "item", "epochs": 2,
 ROUNDS |= {"classes_per_batch": 5}
 SPARSE = {**ROUNDS, "d": 8, **{f"base.{key}": value for key, value in ROUNDS.items() if key != "model"}}
 PART_BYTES = 20_000
-SLICE = Options(device="cpu", stop_at=0.0)  # its time is over after one epoch
+SLICE = Execution(device="cpu", stop_at=0.0)  # its time is over after one epoch
 
 
 @pytest.fixture
@@ -71,7 +72,7 @@ def refused(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
 def test_a_run_that_changes_machines_after_each_slice_is_the_undisturbed_one(
     run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    undisturbed = row_of(run, Store(tmp_path / "undisturbed"), Options(device="cpu"))
+    undisturbed = row_of(run, Store(tmp_path / "undisturbed"), Execution(device="cpu"))
     machines, at = [tmp_path / "one", tmp_path / "two"], 0
     while stopped(run, Store(machines[at % 2])):
         here, there = machines[at % 2], machines[(at + 1) % 2]
@@ -118,7 +119,7 @@ def test_a_damaged_checkpoint_is_replaced(run: Run, tmp_path: Path, capsys: pyte
     for dry_run in (["--dry-run"], []):
         said = call(capsys, "results", "merge", folder, *dry_run)[1]
         assert "  the working state of 1 run taken up; of 1 as much or more is here" in said
-    assert row_of(run, own, Options(device="cpu")).status == "ok"
+    assert row_of(run, own, Execution(device="cpu")).status == "ok"
 
 
 def test_every_flipped_byte_is_refused(run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -277,7 +278,7 @@ def test_a_taking_up_that_is_killed_leaves_the_run_as_it_was(
             state.take_up(Store(results), own)
         assert unlocked(own.run_folder(str(run.name))) == before
         assert state.take_up(Store(results), own)[str(run.name)]
-    assert row_of(run, own, Options(device="cpu")).status == "ok"
+    assert row_of(run, own, Execution(device="cpu")).status == "ok"
 
 
 def test_a_folder_that_nobody_knows_is_left_out(run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

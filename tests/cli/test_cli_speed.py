@@ -8,10 +8,11 @@ import pytest
 from support.command_line import CommandLine
 from support.fake_rows import row_of_run
 
+from hashbench.foundation.execution import Execution
 from hashbench.runs import speed as speed_of_runs
 from hashbench.runs.guard import row_of
 from hashbench.runs.row import Seconds
-from hashbench.runs.run import Options, Run
+from hashbench.runs.run import Run
 from hashbench.runs.store import Store
 from hashbench.training import speed
 from hashbench.training.hasher import DeepHasher
@@ -48,13 +49,13 @@ def test_a_clock_times_the_steps_after_the_warm_up(monkeypatch: pytest.MonkeyPat
 
 def test_a_training_that_ends_before_is_the_whole_run(temporary: Path) -> None:
     run = Run.resolve("digits", "s1", "talr_ap", {"bits": 12, "model": "mlp", "epochs": 2, "batch_size": 100})
-    found = speed_of_runs.measure(run, Store.default(), Options(device="cpu"), seconds=1000)
+    found = speed_of_runs.measure(run, Store.default(), Execution(device="cpu"), seconds=1000)
     assert (found.n_items, found.timed_items, found.timed_steps) == (1000, 1000, 10)
     assert found.train_s == found.timed_s
     assert found.items_per_s == pytest.approx(1000 / found.train_s)
     assert not list(temporary.glob("hashbench-*")) and not Store.default().folder.exists()
     store = Store(temporary)
-    row = row_of(run, store, Options(device="cpu"))
+    row = row_of(run, store, Execution(device="cpu"))
     assert row.hasher_bytes == found.hasher_bytes
 
 
@@ -82,13 +83,13 @@ def test_the_run_that_it_starts_from_is_timed_first_unless_it_is_trained(
     given |= {f"base.{key}": given[key] for key in ("classes_per_batch", "batch_size", "epochs", "steps_per_epoch")}
     run = Run.resolve("digits", "s1", "sparse_hash", given)
     store = Store.default()
-    found = speed_of_runs.measure(run, store, Options(device="cpu"), seconds=0.3)
+    found = speed_of_runs.measure(run, store, Execution(device="cpu"), seconds=0.3)
     assert found.base is not None and run.base is not None
     assert (found.n_items, found.base.n_items) == (60, 60)
     assert found.base.run.name == run.base.name
     assert not store.folder.exists()
-    row_of(run.base, store, Options(device="cpu"))
-    assert speed_of_runs.measure(run, store, Options(device="cpu"), seconds=0.3).base is None
+    row_of(run.base, store, Execution(device="cpu"))
+    assert speed_of_runs.measure(run, store, Execution(device="cpu"), seconds=0.3).base is None
     words = [word for key, value in given.items() if key != "model" for word in ("--set", f"{key}={value}")]
     code, out, _ = hashbench("speed sparse-hash digits --model mlp", *words, "--seconds 0.3")
     assert code == 0 and f"from {run.base.name}" in " ".join(out.split())

@@ -21,14 +21,14 @@ TRAINED = """
 import sys
 from pathlib import Path
 from threadpoolctl import threadpool_info
-from hashbench.foundation.parallel import ComputeOptions
 from hashbench.runs.guard import row_of
-from hashbench.runs.run import Options, Run
+from hashbench.foundation.execution import Execution
+from hashbench.runs.run import Run
 from hashbench.runs.store import Store
 deep = {"model": "linear", "epochs": 2} if sys.argv[1] == "dpsh" else {}
 run = Run.resolve("digits", "s1", sys.argv[1], {"bits": 8, **deep})
-options = Options("cpu", compute=ComputeOptions(threads=int(sys.argv[2])))
-row = row_of(run, Store(Path(sys.argv[3])), options)
+execution = Execution("cpu", threads=int(sys.argv[2]))
+row = row_of(run, Store(Path(sys.argv[3])), execution)
 after = {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
 print(dict(sorted(row.threads.items())), row.artefacts["histogram"], after)
 """

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from hashbench.contract import TrainingData
 from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.execution import Execution
 from hashbench.losses import ItemObjective, RowObjective, bihalf_u, cibhash, greedyhash_u, ssdh, tbh
 from hashbench.losses._codes import Noise, bi_half
 from hashbench.losses._halves import cosine_gap
@@ -293,7 +294,7 @@ class Recording(ItemObjective):
 def training_data(folder: Path, **changes: Any) -> TrainingData:
     """Features without labels, the same vector but for its length in each item."""
     items = (1 + np.arange(20, dtype=np.float32))[:, None] * np.ones((1, 50), np.float32)
-    return replace(TrainingData(items, np.full(20, -1), 1.0, 1, folder, device="cpu"), **changes)
+    return replace(TrainingData(items, np.full(20, -1), 1.0, 1, folder, execution=Execution("cpu")), **changes)
 
 
 def one_epoch(objective: RowObjective, data: TrainingData, **changes: Any) -> Trainer:

@@ -11,6 +11,7 @@ from hashbench.contract import TrainingData
 from hashbench.datasets.card import load_card
 from hashbench.datasets.split import split
 from hashbench.datasets.store import open_dataset
+from hashbench.foundation.execution import Execution
 from hashbench.methods import METHODS
 from hashbench.methods._column_generation import ColumnSettings
 from hashbench.methods._pairs import Neighbours, random_neighbours
@@ -28,7 +29,7 @@ def settings(**changes: Any) -> ColumnSettings:
 def digits(n: int) -> TrainingData:
     stored = open_dataset(load_card("digits"))
     ids = split(stored.labels, load_card("digits").protocol("s1"), "digits", "s1").train_ids[:n]
-    return TrainingData(stored.items[ids], stored.labels[ids], 16.0, 3, Path(), device="cpu")
+    return TrainingData(stored.items[ids], stored.labels[ids], 16.0, 3, Path(), execution=Execution("cpu"))
 
 
 def slow_loss(distances: np.ndarray, neighbours: Neighbours, query: int) -> float:

@@ -12,6 +12,7 @@ from hashbench.datasets.card import load_card
 from hashbench.datasets.split import split
 from hashbench.datasets.store import open_dataset
 from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.execution import Execution
 from hashbench.methods import METHODS
 from hashbench.models import MODELS
 from hashbench.runs.run import Run
@@ -32,7 +33,7 @@ def training_data(folder: Path, seed: int = 3, every: int = 2) -> TrainingData:
     digits = open_dataset(load_card("digits"))
     ids = split(digits.labels, load_card("digits").protocol("s1"), "digits", "s1")
     train = ids.train_ids[::every]
-    return TrainingData(digits.items[train], digits.labels[train], 16.0, seed, folder, device="cpu")
+    return TrainingData(digits.items[train], digits.labels[train], 16.0, seed, folder, execution=Execution("cpu"))
 
 
 def resolved(method: str, **changes: int | str) -> Run:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from hashbench.contract import TrainingData
+from hashbench.foundation.execution import Execution
 from hashbench.methods import _column_generation
 from hashbench.methods._column_generation import Perceptrons, flip_costs, flipped, pair_matrix, smoothed
 from hashbench.methods._pairs import Neighbours, random_neighbours
@@ -17,7 +18,7 @@ def drawn(seed: int = 0, m: int = 30) -> tuple[Neighbours, np.ndarray, np.ndarra
     random = np.random.default_rng(seed)
     labels = np.arange(m) % 3
     inputs = random.standard_normal((m, 6)) + labels[:, None]
-    data = TrainingData(inputs, labels, 1.0, seed, Path(), device="cpu")
+    data = TrainingData(inputs, labels, 1.0, seed, Path(), execution=Execution("cpu"))
     neighbours = random_neighbours(data, 4, 5, random)
     return neighbours, random.standard_normal(neighbours.ids.shape), inputs - inputs.mean(axis=0)
 

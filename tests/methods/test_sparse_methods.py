@@ -13,6 +13,7 @@ from support.command_line import call
 from hashbench import metrics
 from hashbench.foundation.config import Setting
 from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.execution import Execution
 from hashbench.histogram import Histogram
 from hashbench.histogram.retrieval import Retrieval
 from hashbench.metrics import Metrics
@@ -21,7 +22,7 @@ from hashbench.runs.data import open_data
 from hashbench.runs.execute import OF_CODES, OF_RETRIEVAL
 from hashbench.runs.guard import load_hasher, row_of
 from hashbench.runs.row import Row
-from hashbench.runs.run import Options, Run
+from hashbench.runs.run import Run
 from hashbench.runs.store import Store
 from hashbench.sparse.codes import top_k
 from hashbench.sparse.hasher import SparseHasher
@@ -32,7 +33,7 @@ SMALL |= {"batch_size": 10, "classes_per_batch": 5}
 OF_BASE = {f"base.{key}": value for key, value in SMALL.items() if key != "model"}
 TH = {"model": "mlp", "d": 8, **OF_BASE}
 HASH = {**SMALL, "d": 8, **OF_BASE}
-OPTIONS = Options(device="cpu")
+OPTIONS = Execution(device="cpu")
 
 
 def cell(method: str, **changes: Setting) -> Run:

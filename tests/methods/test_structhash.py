@@ -13,6 +13,7 @@ from hashbench.contract import TrainingData, TrainingFailed
 from hashbench.datasets.card import load_card
 from hashbench.datasets.split import split
 from hashbench.datasets.store import open_dataset
+from hashbench.foundation.execution import Execution
 from hashbench.methods import METHODS, _column_generation
 from hashbench.methods._column_generation import Rows
 from hashbench.methods._pairs import Neighbours
@@ -32,7 +33,7 @@ def settings(**changes: Any) -> Settings:
 def digits(n: int = 250, seed: int = 3) -> TrainingData:
     stored = open_dataset(load_card("digits"))
     ids = split(stored.labels, load_card("digits").protocol("s1"), "digits", "s1").train_ids[:n]
-    return TrainingData(stored.items[ids], stored.labels[ids], 16.0, seed, Path(), device="cpu")
+    return TrainingData(stored.items[ids], stored.labels[ids], 16.0, seed, Path(), execution=Execution("cpu"))
 
 
 def few(hash_functions: str) -> dict[str, Any]:

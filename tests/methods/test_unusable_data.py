@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from hashbench.contract import BitSettings, TrainingData, TrainingFailed
 from hashbench.foundation.config import Setting
 from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.execution import Execution
 from hashbench.methods import METHODS, ShallowSettings
 from hashbench.runs.run import Run
 
@@ -19,7 +20,7 @@ LEARNS_NOTHING = {"random_ranking"}  # it gives all items one code, whatever the
 
 
 def data(folder: Path, features: NDArray[np.floating], labels: NDArray[np.int64]) -> TrainingData:
-    return TrainingData(features, labels, 1.0, 3, folder, device="cpu")
+    return TrainingData(features, labels, 1.0, 3, folder, execution=Execution("cpu"))
 
 
 def settings_of(method: str, bits: int, **changes: Setting) -> BitSettings:

@@ -14,9 +14,10 @@ timm = pytest.importorskip("timm", reason="timm is not installed")
 from safetensors.torch import save_file  # noqa: E402
 
 from hashbench.features import features_of_items, named  # noqa: E402
+from hashbench.foundation.execution import Execution  # noqa: E402
 from hashbench.models import MODELS, canonical_model  # noqa: E402
 from hashbench.runs.guard import row_of  # noqa: E402
-from hashbench.runs.run import Options, Run  # noqa: E402
+from hashbench.runs.run import Run  # noqa: E402
 from hashbench.runs.store import Store  # noqa: E402
 
 ITEMS = np.random.default_rng(0).integers(0, 256, (2, 32, 32, 3), dtype=np.uint8)
@@ -43,7 +44,7 @@ def test_features_are_those_of_timms_network(tmp_path: Path, name: str, side: in
 def test_all_layers_of_a_network_of_timm_are_trained(tmp_path: Path) -> None:
     values = {"bits": 8, "model": "timm_test_convnext_32px", "weights": "none", "epochs": 1}
     run = Run.resolve("digits", "s1", "talr_ap", values)
-    row = row_of(run, Store(tmp_path), Options(device="cpu"))
+    row = row_of(run, Store(tmp_path), Execution(device="cpu"))
     assert row.status == "ok"
     assert (row.metrics["ap"].mean or 0) > 0.15  # at random it is .1
 

@@ -14,10 +14,11 @@ from hashbench.datasets.card import load_card
 from hashbench.datasets.store import path_of
 from hashbench.features import open_features
 from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.execution import Execution
 from hashbench.runs.data import open_data, own_rows
 from hashbench.runs.execute import FITTED, execute
 from hashbench.runs.guard import load_hasher, row_of
-from hashbench.runs.run import Options, Run
+from hashbench.runs.run import Run
 from hashbench.runs.store import Store
 
 PARTS = parts(10, 60, 120)
@@ -67,7 +68,7 @@ def test_a_method_hashes_features_that_are_extracted_when_missing(
     method: str, settings: dict[str, str | int], images: np.ndarray, tmp_path: Path
 ) -> None:
     spec, store = Run.resolve("toy", "s1", method, {"bits": 8, **settings}), Store(tmp_path / "results")
-    row = row_of(spec, store, Options(device="cpu"))
+    row = row_of(spec, store, Execution(device="cpu"))
     assert row.status == "ok", row.reason
     saved = [path.stat().st_size for path in store.run_folder(row.run).glob("hasher.*")]
     assert row.hasher_bytes == sum(saved) > 8 * 4  # at least a number for each bit
@@ -84,7 +85,7 @@ def test_a_method_hashes_features_that_are_extracted_when_missing(
 
 def test_a_hasher_is_fitted_again_only_if_it_is_of_other_code_or_not_whole(tmp_path: Path) -> None:
     spec, hasher, fitted = Run.resolve("digits", "s1", "lsh", {"bits": 8}), tmp_path / "hasher.npz", tmp_path / FITTED
-    first = execute(spec, tmp_path, Options())
+    first = execute(spec, tmp_path, Execution())
     other_code = json.dumps({**json.loads(fitted.read_text()), "sources": "0" * 64})
     changes: list[Callable[[], object]] = [
         lambda: None,
@@ -96,7 +97,7 @@ def test_a_hasher_is_fitted_again_only_if_it_is_of_other_code_or_not_whole(tmp_p
     for number, change in enumerate(changes):
         change()
         before = hasher.stat().st_mtime_ns if hasher.exists() else 0
-        assert execute(spec, tmp_path, Options()).artefacts == first.artefacts
+        assert execute(spec, tmp_path, Execution()).artefacts == first.artefacts
         assert (hasher.stat().st_mtime_ns > before) == (number > 0)
 
 

@@ -13,11 +13,12 @@ from hashbench.datasets.card import load_card
 from hashbench.foundation import paths
 from hashbench.foundation.config import Setting
 from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.execution import Execution
 from hashbench.runs.command import train_command
 from hashbench.runs.data import open_data
 from hashbench.runs.guard import base_hasher, load_hasher, row_of
 from hashbench.runs.pretrain import classifier_run, pretrain
-from hashbench.runs.run import Options, Run
+from hashbench.runs.run import Run
 from hashbench.runs.store import Store
 from hashbench.training.hasher import DeepHasher
 from hashbench.training.loop import Trainer
@@ -59,7 +60,7 @@ def weights(images: np.ndarray, trained: Path, tmp_path: Path) -> BackboneFile:
         if kept.exists():
             copytree(kept, own)
     spec = classifier_run(load_card("toy"), None, "resnet9", {"epochs": 4, "batch_size": 20, "width": 0.0625}, seed=0)
-    found = pretrain(spec, Store(tmp_path / "results"), Options(device="cpu")).weights
+    found = pretrain(spec, Store(tmp_path / "results"), Execution(device="cpu")).weights
     assert found is not None
     for kept, own in folders.items():
         if not kept.exists():
@@ -93,14 +94,14 @@ def test_the_base_is_a_linear_head_on_the_features_of_the_weights(weights: Backb
 
 
 def test_at_the_first_step_the_codes_are_the_heads(weights: BackboneFile, images: np.ndarray, tmp_path: Path) -> None:
-    spec, store, options = fine_tuned(weights), Store(tmp_path / "results"), Options(device="cpu")
+    spec, store, execution = fine_tuned(weights), Store(tmp_path / "results"), Execution(device="cpu")
     assert spec.base is not None
-    head = base_hasher(spec.base, store, options)
+    head = base_hasher(spec.base, store, execution)
     assert isinstance(head, DeepHasher)
-    data = open_data(spec, options)
+    data = open_data(spec, execution)
     network = DeepHasher(data.run.settings, (8, 8, 3), 255.0)  # type: ignore[arg-type]
     network.start(torch.from_numpy(images[30:]), None, head)
-    own, of_head = network.encode(images), head.encode(open_data(spec.base, options).items[:])
+    own, of_head = network.encode(images), head.encode(open_data(spec.base, execution).items[:])
     np.testing.assert_allclose(own, of_head, rtol=1e-4, atol=1e-5)
     clear = np.abs(of_head) > 1e-4
     assert clear.mean() > 0.99
@@ -110,11 +111,11 @@ def test_at_the_first_step_the_codes_are_the_heads(weights: BackboneFile, images
 
 def test_every_layer_is_trained_and_the_centre_stays(weights: BackboneFile, images: np.ndarray, tmp_path: Path) -> None:
     spec, store = fine_tuned(weights), Store(tmp_path / "results")
-    row = row_of(spec, store, Options(device="cpu"))
+    row = row_of(spec, store, Execution(device="cpu"))
     assert row.status == "ok", row.reason
     assert spec.base is not None
     assert store.named(str(spec.base.name)).status == "ok"
-    hasher, head = load_hasher(row, store, "cpu"), base_hasher(spec.base, store, Options(device="cpu"))
+    hasher, head = load_hasher(row, store, "cpu"), base_hasher(spec.base, store, Execution(device="cpu"))
     assert isinstance(hasher, DeepHasher)
     assert isinstance(head, DeepHasher)
     state = hasher.encoder.state_dict()
@@ -123,15 +124,15 @@ def test_every_layer_is_trained_and_the_centre_stays(weights: BackboneFile, imag
     assert hasher.encode(images[:3]).shape == (3, 8)
     assert str(Run.from_row(row).name) == row.run
     assert "--set head=trained" in train_command(row)
-    again = row_of(spec, store, Options(device="cpu"), again=True)
+    again = row_of(spec, store, Execution(device="cpu"), again=True)
     assert again.artefacts["histogram"] == row.artefacts["histogram"]
 
 
 def test_a_checkpoint_goes_on_after_the_head(weights: BackboneFile, tmp_path: Path) -> None:
-    spec, store, options = fine_tuned(weights), Store(tmp_path / "results"), Options(device="cpu")
+    spec, store, execution = fine_tuned(weights), Store(tmp_path / "results"), Execution(device="cpu")
     assert spec.base is not None
-    head = base_hasher(spec.base, store, options)
-    data = replace(open_data(spec, options).training(tmp_path, options, head), checkpoint_every_s=0)
+    head = base_hasher(spec.base, store, execution)
+    data = open_data(spec, execution).training(tmp_path, replace(execution, checkpoint_every_s=0), head)
     objective = torch.nn.Module()
     objective.n_views = 1  # type: ignore[assignment]
     first = Trainer(spec.settings, objective, data, "test")  # type: ignore[arg-type]

@@ -8,10 +8,11 @@ from support.command_line import call
 from support.stored_toy import parts, store_toy
 
 from hashbench import score
+from hashbench.foundation.execution import Execution
 from hashbench.runs import held_out
 from hashbench.runs.data import open_data
 from hashbench.runs.guard import load_hasher, row_of
-from hashbench.runs.run import Options, Run
+from hashbench.runs.run import Run
 from hashbench.runs.store import Store
 from hashbench.training import log
 
@@ -21,9 +22,9 @@ BY_CLASS = '\n[protocols.s1]\ntitle = "by class"\ncitation = "none"\nqueries_per
 SETTINGS = {"bits": 8, "model": "mlp", "epochs": 4, "batch_size": 20, "lr": 0.1}
 
 
-def run_of(protocol: str, tmp_path: Path, **options: int) -> Run:
+def run_of(protocol: str, tmp_path: Path, **execution: int) -> Run:
     store_toy(tmp_path, ITEMS, LABELS, protocol)
-    return Run.resolve("toy", "s1", "talr-ap", SETTINGS, **options)
+    return Run.resolve("toy", "s1", "talr-ap", SETTINGS, **execution)
 
 
 @pytest.mark.parametrize(
@@ -59,7 +60,8 @@ def test_the_result_is_the_same_and_the_last_value_is_that_of_the_codes(tmp_path
     run = run_of(BY_CLASS.format(20), tmp_path)
     stores = [Store(tmp_path / str(every)) for every in (0, 3)]
     rows = [
-        row_of(run, store, Options(device="cpu", eval_every=every)) for store, every in zip(stores, (0, 3), strict=True)
+        row_of(run, store, Execution(device="cpu", eval_every=every))
+        for store, every in zip(stores, (0, 3), strict=True)
     ]
     assert rows[0].run == rows[1].run
     assert rows[0].artefacts == rows[1].artefacts

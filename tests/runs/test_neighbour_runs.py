@@ -13,11 +13,12 @@ from hashbench.codes import files
 from hashbench.contract import BitSettings
 from hashbench.datasets.relevance import relevance_of
 from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.execution import Execution
 from hashbench.methods import METHODS
 from hashbench.runs.data import open_data, require_supervision
 from hashbench.runs.guard import row_of
 from hashbench.runs.row import Row
-from hashbench.runs.run import Options, Run
+from hashbench.runs.run import Run
 from hashbench.runs.store import Store
 
 HEAD = {"model": "linear", "epochs": 2, "batch_size": 32}
@@ -70,7 +71,7 @@ def test_asymmetric_and_table_rankings_take_neighbours(tmp_path: Path) -> None:
 def test_a_method_is_told_the_metric(metric: str, due: str, tmp_path: Path) -> None:
     vectors(tmp_path, rule(metric))
     data = open_data(Run.resolve("toy", "s1", "lsh", {"bits": 16}))
-    assert data.training(tmp_path, Options(), None).metric == due
+    assert data.training(tmp_path, Execution(), None).metric == due
 
 
 def test_more_neighbours_than_there_are_items_are_refused(tmp_path: Path) -> None:

@@ -9,10 +9,11 @@ import pytest
 from support.fake_rows import row_of_run
 from support.limits import file_size_limit
 
+from hashbench.foundation.execution import Execution
 from hashbench.jobs import follow, ray
 from hashbench.runs.guard import row_of
 from hashbench.runs.row import Row
-from hashbench.runs.run import Options, Run
+from hashbench.runs.run import Run
 from hashbench.runs.run_all import Made, Outcome, Plan, run_all
 from hashbench.runs.store import Store
 
@@ -30,8 +31,8 @@ class _Nodes:
         self.results, self.meanwhile = results, meanwhile
         self.ray, self.n_cores, self.has_gpus = self, 1, False
 
-    def remote(self, *given: Any, **options: object) -> Any:
-        return (lambda _: SimpleNamespace(remote=self.remote)) if options else given[0].task.name
+    def remote(self, *given: Any, **execution: object) -> Any:
+        return (lambda _: SimpleNamespace(remote=self.remote)) if execution else given[0].task.name
 
     def wait(self, references: list[str], num_returns: int, timeout: float | None) -> tuple[list[str], list[str]]:
         return references[:1], references[1:]
@@ -43,13 +44,13 @@ class _Nodes:
 
 @pytest.fixture(scope="module")
 def row(tmp_path_factory: pytest.TempPathFactory) -> Row:
-    return row_of(lsh(), Store(tmp_path_factory.mktemp("row")), Options(device="cpu"))
+    return row_of(lsh(), Store(tmp_path_factory.mktemp("row")), Execution(device="cpu"))
 
 
 def outcomes(nodes: _Nodes, specs: list[Run], store: Store, monkeypatch: pytest.MonkeyPatch) -> list[Outcome]:
     monkeypatch.setattr(ray, "connected", lambda _: nullcontext(nodes))
     monkeypatch.setattr(ray, "_files_of_driver", lambda _: None)
-    return list(run_all(specs, store, Options(device="cpu"), Plan(ray="auto")))
+    return list(run_all(specs, store, Execution(device="cpu"), Plan(ray="auto")))
 
 
 def test_a_row_that_is_there_by_now_stays_with_its_files(
@@ -80,7 +81,7 @@ def test_a_row_that_is_there_by_now_stays_with_its_files(
 def test_a_full_disk_of_the_driver_costs_one_run(row: Row, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store, specs = Store(tmp_path), [lsh(0), lsh(1)]
     large = Made(row, {"codes.npz": bytes(200_000)})
-    second = row_of(specs[1], Store(tmp_path / "other"), Options(device="cpu"))
+    second = row_of(specs[1], Store(tmp_path / "other"), Execution(device="cpu"))
     small = Made(second, {"codes.npz": b"small"})
     with file_size_limit(100_000):
         found = outcomes(_Nodes({str(specs[0].name): large, str(specs[1].name): small}), specs, store, monkeypatch)

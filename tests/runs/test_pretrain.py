@@ -12,8 +12,9 @@ from support.stored_toy import parts, store_toy
 from hashbench.datasets.card import load_card
 from hashbench.foundation import paths
 from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.execution import Execution
 from hashbench.runs.pretrain import Pretrained, classifier_run, pretrain
-from hashbench.runs.run import Options, Run
+from hashbench.runs.run import Run
 from hashbench.runs.store import Store
 from hashbench.training import weights
 from hashbench.training.classifier import WEIGHTS
@@ -49,8 +50,8 @@ def spec(**given: int | float | str) -> Run:
     return classifier_run(load_card("toy"), None, "resnet9", {"width": 0.0625, **settings}, seed=0)
 
 
-def pretrained(tmp_path: Path, options: Options | None = None) -> Pretrained:
-    return pretrain(spec(), Store(tmp_path / "results"), options or Options(device="cpu"))
+def pretrained(tmp_path: Path, execution: Execution | None = None) -> Pretrained:
+    return pretrain(spec(), Store(tmp_path / "results"), execution or Execution(device="cpu"))
 
 
 def test_its_row_has_the_accuracy_and_the_checksum_of_the_weights(images: np.ndarray, tmp_path: Path) -> None:

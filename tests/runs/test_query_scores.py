@@ -15,13 +15,14 @@ from support.toy_root import toy_root
 from hashbench import metrics
 from hashbench.foundation import paths
 from hashbench.foundation.errors import CheckFailed
+from hashbench.foundation.execution import Execution
 from hashbench.foundation.files import write_arrays
 from hashbench.metrics import Metrics
 from hashbench.runs import query_scores
 from hashbench.runs.data import open_data
 from hashbench.runs.query_scores import EMPTY, ROUNDING, load
 from hashbench.runs.row import Row
-from hashbench.runs.run import Options, Run
+from hashbench.runs.run import Run
 from hashbench.runs.store import Store
 
 TABLE = """
@@ -79,7 +80,7 @@ def test_each_value_is_the_ap_of_its_query_in_the_order_of_the_ids(store: Store)
         assert kept is not None and kept.dtype == np.float32
         np.testing.assert_allclose(kept, exact_ap(row, store), rtol=0, atol=2 * ROUNDING)
         assert kept.mean() == pytest.approx(row.metrics["ap"].mean, abs=1e-6)
-        queries = open_data(Run.from_row(row), Options()).search_items.queries.ids
+        queries = open_data(Run.from_row(row), Execution()).search_items.queries.ids
         assert len(queries) == len(kept) and (np.diff(queries) > 0).all()
     assert load("digits-s1-lsh-4b-s9-0000000000") is None
 

@@ -13,11 +13,12 @@ from support.dying import Doomed
 from support.stored_toy import small_images
 from support.waiting import lives, until
 
+from hashbench.foundation.execution import Execution
 from hashbench.jobs import follow
 from hashbench.jobs.task import AUTO
 from hashbench.runs import run_all as running
 from hashbench.runs.guard import row_of
-from hashbench.runs.run import Options, Run
+from hashbench.runs.run import Run
 from hashbench.runs.run_all import Outcome, Plan, run_all
 from hashbench.runs.store import HOLDER, OUTPUT, Store
 
@@ -37,7 +38,7 @@ def lsh(seed: int = 0) -> Run:
 
 def outcomes(specs: list[Run], store: Store, plan: Plan = HERE) -> dict[int, Outcome]:
     """How each run ended, by its seed, in the order in which they ended; each ends once."""
-    ended = list(run_all(specs, store, Options(device="cpu"), plan))
+    ended = list(run_all(specs, store, Execution(device="cpu"), plan))
     assert sorted(each.spec.name.seed for each in ended) == sorted(spec.name.seed for spec in specs)
     return {each.spec.name.seed: each for each in ended}
 
@@ -55,7 +56,7 @@ def test_all_are_executed_in_any_number_of_processes(tmp_path: Path) -> None:
         row = found[0].row
         assert row is not None
         assert (row.searches, row.artefacts) == (alone.searches, alone.artefacts)
-    assert list(run_all([], store, Options())) == []
+    assert list(run_all([], store, Execution())) == []
 
 
 def test_one_that_fails_does_not_stop_the_others(tmp_path: Path) -> None:
@@ -92,7 +93,7 @@ def test_runs_whose_workers_die_or_hang(
         row = store.find("toy", "s1", str(specs[seed].name))
         assert row is not None and row == found[seed].row
         assert (row.reason, row.status) == (reasons.get(seed), "failed" if seed in reasons else "ok")
-    alone = row_of(specs[1], Store(tmp_path / "alone"), Options(device="cpu"))
+    alone = row_of(specs[1], Store(tmp_path / "alone"), Execution(device="cpu"))
     assert found[1].row is not None and found[1].row.artefacts["histogram"] == alone.artefacts["histogram"]
     assert found[3].row is None and store.find("toy", "s1", str(specs[3].name)) is None
     assert found[3].failure == f"{KILLED}, 2 times{WHERE}; no row could be stored: {KILLED}, 3 times"
@@ -108,7 +109,7 @@ def test_a_run_that_another_process_executes_is_waited_for(
     """Its row is taken, and the others do not wait."""
     monkeypatch.setattr(follow, "POLL_S", 0.1)
     store, specs = Store(tmp_path), [lsh(0), lsh(1), lsh(2)]
-    theirs = row_of(specs[0], Store(tmp_path / "others"), Options(device="cpu"))
+    theirs = row_of(specs[0], Store(tmp_path / "others"), Execution(device="cpu"))
     let_go = Event()
 
     def hold() -> None:
@@ -120,7 +121,7 @@ def test_a_run_that_another_process_executes_is_waited_for(
     thread.start()
     assert until((store.run_folder(str(specs[0].name)) / HOLDER).exists)
     ended = []
-    for outcome in run_all(specs, store, Options(device="cpu"), Plan(jobs)):
+    for outcome in run_all(specs, store, Execution(device="cpu"), Plan(jobs)):
         ended.append(outcome)
         if len(ended) == 2:
             let_go.set()
@@ -134,7 +135,7 @@ import signal, sys
 from pathlib import Path
 from support.dying import Doomed
 from hashbench.runs import run_all as running
-from hashbench.runs.run import Options
+from hashbench.foundation.execution import Execution
 from hashbench.runs.run import Run
 from hashbench.runs.store import Store
 running.RunTask = Doomed
@@ -142,7 +143,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 if __name__ == "__main__":
     specs = [Run.resolve("digits", "s1", "lsh", {"bits": 16}, seed=seed) for seed in range(3)]
     try:
-        list(running.run_all(specs, Store(Path(sys.argv[1])), Options(device="cpu"), running.Plan(jobs=2)))
+        list(running.run_all(specs, Store(Path(sys.argv[1])), Execution(device="cpu"), running.Plan(jobs=2)))
     except KeyboardInterrupt:
         sys.exit(130)
 """

@@ -15,12 +15,13 @@ from support.limits import file_size_limit
 
 from hashbench.foundation import paths, provenance
 from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.execution import Execution
 from hashbench.jobs import node as node_files
 from hashbench.jobs.node import Sent, run_on_this_node
 from hashbench.jobs.task import TookTooLong
 from hashbench.runs.guard import row_of
 from hashbench.runs.row import Row
-from hashbench.runs.run import Options, Run
+from hashbench.runs.run import Run
 from hashbench.runs.run_all import Made, RunTask
 from hashbench.runs.store import Store
 
@@ -55,7 +56,7 @@ def unread(path: Path, start: int, n_bytes: int) -> bytes:
 
 def made(spec: Run, timeout_s: float | None = None) -> Any:
     """What the node makes of the run."""
-    task = RunTask(spec, Store(Path("driver")), Options(device="cpu"), timeout_s=timeout_s)
+    task = RunTask(spec, Store(Path("driver")), Execution(device="cpu"), timeout_s=timeout_s)
     return run_on_this_node(Sent(task, [], provenance.code()), unread)
 
 
@@ -67,7 +68,7 @@ def row_in(found: Any) -> Row:
 def test_a_node_returns_the_row_and_the_files_and_keeps_neither(node: Path, tmp_path: Path) -> None:
     spec = Run.resolve("digits", "s1", "lsh", {"bits": 8})
     result = made(spec)
-    here = row_of(spec, Store(tmp_path / "here"), Options(device="cpu"))
+    here = row_of(spec, Store(tmp_path / "here"), Execution(device="cpu"))
     row = row_in(result)
     assert row.metrics == here.metrics and row.artefacts["histogram"] == here.artefacts["histogram"]
     folder = Store(tmp_path / "here").run_folder(str(spec.name))
@@ -89,7 +90,7 @@ def test_a_node_returns_the_row_and_the_files_and_keeps_neither(node: Path, tmp_
 def test_a_run_that_takes_too_long_or_cannot_be_made_has_no_row(node: Path) -> None:
     (node / "results").mkdir(parents=True, mode=0o700)
     (node / "results" / "deaths-0").write_text("endless")
-    task = Doomed(Run.resolve("digits", "s1", *LSH), Store(Path("driver")), Options(device="cpu"), timeout_s=3)
+    task = Doomed(Run.resolve("digits", "s1", *LSH), Store(Path("driver")), Execution(device="cpu"), timeout_s=3)
     found = run_on_this_node(Sent(task, [], provenance.code()), unread)
     assert isinstance(found, TookTooLong) and str(found) == "it took longer than 0.05 minutes (--timeout)"
     with pytest.raises(HashbenchError) as error:
@@ -104,17 +105,17 @@ def test_a_run_needs_its_data_its_features_and_its_base(tmp_path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(name)
     spec = Run.resolve("cifar10", "s1", "lsh", {"bits": 8, "features": "gist"})
-    found = RunTask(spec, store, Options()).inputs()
+    found = RunTask(spec, store, Execution()).inputs()
     assert [each.place for each in found] == ["data/cifar10/cifar10.h5", "data/cifar10/features/gist.h5"]
     assert [f"data/{each.file.path.read_text()}" for each in found] == [each.place for each in found]
-    assert RunTask(Run.resolve("digits", "s1", *LSH), store, Options()).inputs() == []  # it comes with scikit-learn
+    assert RunTask(Run.resolve("digits", "s1", *LSH), store, Execution()).inputs() == []  # it comes with scikit-learn
 
 
 def test_the_base_of_a_run_is_sent_with_its_row(tmp_path: Path) -> None:
     store = Store(tmp_path / "results")
     spec = Run.resolve("cifar100", "sparse_hash", "sparse_th", {"k": 1}, budget="smoke")
     assert spec.base is not None
-    task = RunTask(spec, store, Options())
+    task = RunTask(spec, store, Execution())
     assert task.inputs() == [] and task.for_node().base_row is None
     row = row_of_run(spec.base, nmi=0.5)
     store.write(row)
@@ -132,7 +133,7 @@ def test_a_full_disk_of_a_node_is_one_line_and_leaves_nothing(
     """The same run is done when there is room."""
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")  # of the process that executes the run: it would be cut off
     spec = Run.resolve("digits", "s1", *LSH)
-    here = row_of(spec, Store(tmp_path / "here"), Options(device="cpu"))
+    here = row_of(spec, Store(tmp_path / "here"), Execution(device="cpu"))
     with file_size_limit(4000), pytest.raises(HashbenchError) as error:
         made(spec)
     assert str(error.value).startswith(f"{HERE}{node}/results/runs/{spec.name}")
@@ -148,7 +149,7 @@ def test_the_clock_of_a_node_decides_nothing(node: Path, tmp_path: Path, monkeyp
     search = [str(tmp_path / "skew"), str(Path(node_files.__file__).parents[2]), os.environ.get("PYTHONPATH", "")]
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(search))
     spec = Run.resolve("digits", "s1", *LSH)
-    here = row_of(spec, Store(tmp_path / "here"), Options(device="cpu"))
+    here = row_of(spec, Store(tmp_path / "here"), Execution(device="cpu"))
     row = row_in(made(spec, timeout_s=200))
     assert row.artefacts["histogram"] == here.artefacts["histogram"]
     ahead = datetime.fromisoformat(row.utc) - datetime.fromisoformat(here.utc)
@@ -156,4 +157,4 @@ def test_the_clock_of_a_node_decides_nothing(node: Path, tmp_path: Path, monkeyp
     assert row.seconds is not None and 0 <= row.seconds.train + row.seconds.encode + row.seconds.score < 200
     store = Store(tmp_path / "driver")
     store.write(row)
-    assert row_of(spec, store, Options(device="cpu")) == row  # it is taken as it is
+    assert row_of(spec, store, Execution(device="cpu")) == row  # it is taken as it is

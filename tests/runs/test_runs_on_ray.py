@@ -11,8 +11,9 @@ import pytest
 from support.ray_nodes import Nodes, two_nodes
 from support.waiting import lives, until
 
+from hashbench.foundation.execution import Execution
 from hashbench.runs.guard import row_of
-from hashbench.runs.run import Options, Run
+from hashbench.runs.run import Run
 from hashbench.runs.run_all import Plan, run_all
 from hashbench.runs.store import Store
 
@@ -38,7 +39,7 @@ def endless() -> list[Run]:
 
 def on_ray(specs: list[Run], results: Path, address: str) -> list[str | None]:
     """How each run failed, in the order of ``specs``."""
-    outcomes = run_all(specs, Store(results), Options(device="cpu"), Plan(ray=address))
+    outcomes = run_all(specs, Store(results), Execution(device="cpu"), Plan(ray=address))
     found = {str(each.spec.name): each.failure for each in outcomes}
     return [found[str(spec.name)] for spec in specs]
 
@@ -59,7 +60,7 @@ def assert_undisturbed(specs: list[Run], results: Path, alone: Path) -> None:
     assert len(list(Store(results).rows())) == len(specs)
     for spec in specs[:1]:
         row = Store(results).find(spec.name.dataset, spec.name.protocol, str(spec.name))
-        own = row_of(spec, Store(alone), Options(device="cpu"))
+        own = row_of(spec, Store(alone), Execution(device="cpu"))
         assert row is not None and (row.metrics, row.artefacts["histogram"]) == (
             own.metrics,
             own.artefacts["histogram"],

@@ -11,9 +11,10 @@ from support.command_line import call
 from support.waiting import until
 
 from hashbench.contract import TimeIsOver
+from hashbench.foundation.execution import Execution
 from hashbench.jobs import follow
 from hashbench.runs.guard import row_of
-from hashbench.runs.run import Options, Run
+from hashbench.runs.run import Run
 from hashbench.runs.run_all import Plan, run_all
 from hashbench.runs.store import HOLDER, Store
 from hashbench.training import checkpoint, loop
@@ -22,7 +23,7 @@ ROUNDS = {"model": "mlp", "augment": "none", "epochs": 3, "steps_per_epoch": 4, 
 SPARSE = {**ROUNDS, "classes_per_batch": 5, "augment_per": "item", "d": 8}
 OF_BASE = {f"base.{key}": value for key, value in SPARSE.items() if key not in ("model", "d")}
 RUNS = [("sparse_hash", {**SPARSE, **OF_BASE}), ("classifier", {**ROUNDS, "classes": 10}), ("mihash", {"epochs": 3})]
-AT_ONCE = Options(device="cpu", stop_at=0.0)  # the time of a call is over after one epoch
+AT_ONCE = Execution(device="cpu", stop_at=0.0)  # the time of a call is over after one epoch
 
 
 def run_called(method: str, settings: dict[str, Any]) -> Run:
@@ -32,7 +33,7 @@ def run_called(method: str, settings: dict[str, Any]) -> Run:
 @pytest.mark.parametrize(("method", "settings"), RUNS)
 def test_a_run_in_slices_is_the_undisturbed_one(method: str, settings: dict[str, Any], tmp_path: Path) -> None:
     run = run_called(method, settings)
-    undisturbed = row_of(run, Store(tmp_path / "undisturbed"), Options(device="cpu"))
+    undisturbed = row_of(run, Store(tmp_path / "undisturbed"), Execution(device="cpu"))
     store, n_slices, row = Store(tmp_path / "slices"), 0, None
     while row is None:
         n_slices += 1
@@ -81,7 +82,7 @@ def test_a_slice_does_not_wait_for_another_process_when_its_time_is_over(
         thread = Thread(target=hold, args=(str(held.name),))
         thread.start()
         assert until((store.run_folder(str(held.name)) / HOLDER).exists)
-        assert list(run_all([run], store, Options(device="cpu", stop_at=time.monotonic() + 0.3))) == []
+        assert list(run_all([run], store, Execution(device="cpu", stop_at=time.monotonic() + 0.3))) == []
         let_go.set()
         thread.join()
         let_go.clear()
@@ -90,8 +91,8 @@ def test_a_slice_does_not_wait_for_another_process_when_its_time_is_over(
 @pytest.mark.parametrize(("jobs", "seconds"), [(1, 1.0), (2, 0.0)], ids=["in this process", "too late, in workers"])
 def test_one_run_begins_and_stops_after_an_epoch(jobs: int, seconds: float, tmp_path: Path) -> None:
     runs = [Run.resolve("digits", "s1", "mihash", {"bits": 8, "epochs": 10**6}, seed=seed) for seed in range(2)]
-    options = Options(device="cpu", stop_at=time.monotonic() + seconds)
-    assert list(run_all(runs, Store(tmp_path), options, Plan(jobs))) == []
+    execution = Execution(device="cpu", stop_at=time.monotonic() + seconds)
+    assert list(run_all(runs, Store(tmp_path), execution, Plan(jobs))) == []
     assert len(list(tmp_path.glob(f"runs/*/{checkpoint.FILE}"))) == 1
 
 
@@ -105,7 +106,7 @@ def test_what_differs_where_a_run_goes_on_is_said(
         with pytest.raises(TimeIsOver):
             row_of(run, store, AT_ONCE)
     capsys.readouterr()
-    row_of(run, store, Options(device="cpu"))
+    row_of(run, store, Execution(device="cpu"))
     expected = f"(its PyTorch is 1.0, here {here['PyTorch']}; its processor is an abacus, here {here['processor']})"
     told = f"note: {run.name} goes on after epoch 1, but perhaps not to the bit {expected}\n"
     assert capsys.readouterr().err == told

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from hashbench.contract import TrainingData
-from hashbench.foundation.parallel import DEFAULT_COMPUTE, ComputeOptions
+from hashbench.foundation.execution import Execution
 from hashbench.losses import (
     dfh,
     dpsh,
@@ -65,7 +65,7 @@ def fit(
     changes: dict[str, Any],
     folder: Path,
     device: str = "cpu",
-    compute: ComputeOptions = DEFAULT_COMPUTE,
+    precision: str = "auto",
 ) -> dict[str, Tensor]:
     """The weights after three epochs; the last batch of an epoch is one of two."""
     folder.mkdir(exist_ok=True)
@@ -79,9 +79,7 @@ def fit(
         16.0,
         seed=1,
         folder=folder,
-        device=device,
-        checkpoint_every_s=0,
-        compute=compute,
+        execution=Execution(device, precision=precision, checkpoint_every_s=0),
     )
     hasher: Any = METHODS.get(method).fit(chosen.settings, data)
     return dict(hasher.state_dict())

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from hashbench.contract import TrainingData
+from hashbench.foundation.execution import Execution
 from hashbench.losses import RowObjective
 from hashbench.runs.run import Run
 from hashbench.training.settings import DeepSettings, TrainingSettings
@@ -51,7 +52,7 @@ def examples(folder: Path, shape: tuple[int, ...] = (8, 8, 1), **changes: Any) -
         "seed": 1,
         **changes,
     }
-    return TrainingData(folder=folder, device="cpu", checkpoint_every_s=0, **values)
+    return TrainingData(folder=folder, execution=Execution("cpu", checkpoint_every_s=0), **values)
 
 
 class Spread(RowObjective):

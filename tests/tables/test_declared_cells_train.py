@@ -17,6 +17,7 @@ import pytest
 from hashbench.contract import CodeSettings, Hasher, TrainingData, TrainingFailed
 from hashbench.datasets.card import Card
 from hashbench.datasets.protocol import Percentiles
+from hashbench.foundation.execution import Execution
 from hashbench.methods import METHODS
 from hashbench.models import MODELS, alexnet_caffe, caffenet, vggf
 from hashbench.models._matconvnet import Conv, Full, Layer, backbone_of
@@ -151,7 +152,7 @@ def fake(run: Run) -> TrainingData:
         value_max=card.value_max or 1.0,
         seed=run.derived_seed,
         folder=Path(),
-        device="cpu",
+        execution=Execution("cpu"),
         relevance=near(run, items),
     )
 

@@ -8,11 +8,10 @@ import pytest
 import torch
 
 from hashbench.contract import TrainingData
-from hashbench.foundation.parallel import DEFAULT_COMPUTE as USUAL
-from hashbench.foundation.parallel import ComputeOptions
+from hashbench.foundation.execution import Execution
 from hashbench.methods import METHODS
 from hashbench.runs.guard import row_of
-from hashbench.runs.run import Options, Run
+from hashbench.runs.run import Run
 from hashbench.runs.store import Store
 from hashbench.training.hasher import DeepHasher
 from hashbench.training.settings import DeepSettings
@@ -38,14 +37,16 @@ def settings(**given: int | str) -> DeepSettings:
     ],
 )
 def test_the_option_comes_before_the_device(option: str, device: str, used: str) -> None:
-    assert settings().precision_on(device, ComputeOptions(precision=option)) == used
+    assert settings().precision_on(device, option) == used
 
 
-def fit(folder: Path, compute: ComputeOptions) -> DeepHasher:
+def fit(folder: Path, precision: str) -> DeepHasher:
     folder.mkdir()
     rng = np.random.default_rng(0)
     items = rng.integers(0, 256, (60, 16, 16, 3), np.uint8)
-    data = TrainingData(items, np.arange(60) % 3, 255.0, seed=1, folder=folder, device="cpu", compute=compute)
+    data = TrainingData(
+        items, np.arange(60) % 3, 255.0, seed=1, folder=folder, execution=Execution("cpu", precision=precision)
+    )
     given: Any = {"bits": 8, "model": "small_cnn", "epochs": 2, "batch_size": 30, "lr": 0.01, "augment": "crop_flip"}
     hasher = METHODS.get("talr_ap").fit(Run.resolve("cifar10", "s1", "talr_ap", given).settings, data)
     assert isinstance(hasher, DeepHasher)
@@ -59,7 +60,7 @@ def apart(one: DeepHasher, other: DeepHasher) -> float:
 
 
 def test_bfloat16_is_really_used_and_encoding_is_not_in_it(tmp_path: Path) -> None:
-    usual, half = fit(tmp_path / "usual", USUAL), fit(tmp_path / "half", ComputeOptions(precision="bfloat16"))
+    usual, half = fit(tmp_path / "usual", "auto"), fit(tmp_path / "half", "bfloat16")
     assert 1e-5 < apart(usual, half) < 0.1
     items = np.random.default_rng(2).integers(0, 256, (3, 16, 16, 3), np.uint8)
     expected = half(half.normalised(torch.from_numpy(items))).detach().numpy()
@@ -69,8 +70,8 @@ def test_bfloat16_is_really_used_and_encoding_is_not_in_it(tmp_path: Path) -> No
 def test_a_row_says_how_it_was_computed_and_is_the_same_cell(tmp_path: Path) -> None:
     chosen = cell(epochs=1)
     rows = [
-        row_of(chosen, Store(tmp_path / str(compute)), Options(device="cpu", compute=compute))
-        for compute in (USUAL, ComputeOptions("bfloat16"))
+        row_of(chosen, Store(tmp_path / precision), Execution("cpu", precision=precision))
+        for precision in ("auto", "bfloat16")
     ]
     assert rows[0].run == rows[1].run
     assert [row.arithmetic and row.arithmetic.model_dump() for row in rows] == [

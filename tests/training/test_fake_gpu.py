@@ -10,6 +10,7 @@ from support.fake_gpu import OnTheCpu, fake_gpu, move, moved
 from torch._subclasses.fake_tensor import DataDependentOutputException, DynamicOutputShapeException
 
 from hashbench.contract import TrainingData
+from hashbench.foundation.execution import Execution
 from hashbench.methods import METHODS
 from hashbench.runs.run import Run
 from hashbench.training import loop
@@ -25,7 +26,7 @@ def trainer(method: str, folder: Path, monkeypatch: pytest.MonkeyPatch, **change
     given = {"bits": 8, "epochs": 1, "batch_size": 20, "model": "linear", **changes}
     settings: Any = Run.resolve("cifar10", "s1", method, given).settings
     items = np.random.default_rng(0).integers(0, 256, (40, 32, 32, 3), np.uint8)
-    data = TrainingData(items, np.arange(40) % 4, 255.0, seed=1, folder=folder, device="cpu")
+    data = TrainingData(items, np.arange(40) % 4, 255.0, seed=1, folder=folder, execution=Execution("cpu"))
     with monkeypatch.context() as patch:
         patch.setattr(loop, "train", lambda settings, objective, *_: objective)
         objective: Any = METHODS.get(method).fit(settings, data)

@@ -6,8 +6,9 @@ import pytest
 import torch
 from torch import nn
 
+from hashbench.foundation.execution import Execution
 from hashbench.runs.guard import load_hasher, row_of
-from hashbench.runs.run import Options, Run
+from hashbench.runs.run import Run
 from hashbench.runs.store import Store
 
 
@@ -15,7 +16,7 @@ def moved(tmp_path: Path, how: str) -> dict[str, bool]:
     """Whether training resnet9 moved the first running mean and the first scale from their initial 0 and 1."""
     settings = {"bits": 16, "model": "resnet9", "epochs": 1, "lr": 0.001, "batch_norm": how}
     store = Store(tmp_path)
-    row = row_of(Run.resolve("digits", "s1", "talr_ap", settings), store, Options(device="cpu"))
+    row = row_of(Run.resolve("digits", "s1", "talr_ap", settings), store, Execution(device="cpu"))
     assert row.status == "ok", row.reason
     hasher = load_hasher(row, store, "cpu")
     assert isinstance(hasher, nn.Module)

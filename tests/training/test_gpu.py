@@ -12,12 +12,12 @@ from support import small_fits
 from torch import Tensor, nn
 
 from hashbench.contract import TrainingData, TrainingFailed
-from hashbench.foundation.parallel import DEFAULT_COMPUTE, ComputeOptions
+from hashbench.foundation.execution import Execution
 from hashbench.losses import LabelSupervision, label_levels, tie_aware_ap, tie_aware_ndcg
 from hashbench.methods import METHODS
 from hashbench.runs.data import open_data
 from hashbench.runs.guard import load_hasher, row_of
-from hashbench.runs.run import Options, Run
+from hashbench.runs.run import Run
 from hashbench.runs.store import Store
 from hashbench.sparse.objectives import HashObjective
 from hashbench.training import graphs, loop
@@ -50,17 +50,17 @@ def cell(method: str = "talr_ap", **settings: int | float | str) -> Run:
     return Run.resolve("digits", "s1", method, {"bits": 16, **settings})
 
 
-@pytest.mark.parametrize("compute", [DEFAULT_COMPUTE, ComputeOptions("float32")], ids=str)
-def test_every_way_to_compute_trains(compute: ComputeOptions, tmp_path: Path) -> None:
-    row = row_of(cell(), Store(tmp_path), Options(device="cuda", compute=compute))
+@pytest.mark.parametrize("precision", ["auto", "float32"])
+def test_every_precision_trains(precision: str, tmp_path: Path) -> None:
+    row = row_of(cell(), Store(tmp_path), Execution("cuda", precision=precision))
     assert row.arithmetic is not None
-    assert row.arithmetic.precision == ("float32" if compute.precision == "float32" else "bfloat16")
+    assert row.arithmetic.precision == ("float32" if precision == "float32" else "bfloat16")
     assert (row.metrics["ap"].mean or 0) > 0.9
 
 
 @pytest.mark.parametrize(("method", "settings", "least"), CELLS, ids=str)
 def test_every_objective_trains(method: str, settings: Settings, least: float, tmp_path: Path) -> None:
-    row = row_of(cell(method, **settings), Store(tmp_path), Options(device="cuda"))
+    row = row_of(cell(method, **settings), Store(tmp_path), Execution(device="cuda"))
     assert row.status == "ok", row.reason
     assert (row.metrics["ap"].mean or 0) > least
 
@@ -87,14 +87,13 @@ def test_graphs_end_with_the_weights_of_plain_steps(
     method: str, changes: dict[str, Any], n_recorded: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = recorded_steps(monkeypatch)
-    exact = ComputeOptions("float32")
-    recorded = small_fits.fit(method, changes, tmp_path / "recorded", "cuda", exact)
+    recorded = small_fits.fit(method, changes, tmp_path / "recorded", "cuda", "float32")
     (steps,) = made
     assert steps.recorded is not None
     if method != "ce":  # which waits on a CPU only
         assert (steps.recorded.replay_objective is not None) == (n_recorded == 3)
     monkeypatch.setattr(graphs, "recorder_for", lambda device: None)
-    plain = small_fits.fit(method, changes, tmp_path / "plain", "cuda", exact)
+    plain = small_fits.fit(method, changes, tmp_path / "plain", "cuda", "float32")
     for name, values in plain.items():
         torch.testing.assert_close(
             recorded[name], values, rtol=1e-3, atol=1e-4, msg=lambda text, key=name: f"{key}: {text}"
@@ -115,8 +114,8 @@ def test_a_flow_on_the_cpu_is_between_the_graphs(base: Any, tmp_path: Path, monk
         objective = HashObjective(
             torch.from_numpy(labels), base, k=2, lam=0.5, variant="released", margin=1.0, l2=0.003
         )
-        exact = ComputeOptions("float32")
-        data = TrainingData(items, labels, 255.0, seed=1, folder=folder, device="cuda", compute=exact)
+        exact = Execution("cuda", precision="float32")
+        data = TrainingData(items, labels, 255.0, seed=1, folder=folder, execution=exact)
         hashers.append(loop.train(settings, objective, data, "sparse_hash").state_dict())
         monkeypatch.setattr(graphs, "recorder_for", lambda device: None)
     assert made[0].recorded is not None
@@ -155,8 +154,8 @@ def test_a_batch_that_does_not_fit_names_one_that_does(tmp_path: Path) -> None:
     given: Settings = {"bits": 8, "model": "small_cnn", "epochs": 1, "batch_size": 4000}
     settings = Run.resolve("cifar10", "s1", "talr_ap", given).settings
     items = np.zeros((4000, 32, 32, 3), np.uint8)
-    exact = ComputeOptions("float32")
-    data = TrainingData(items, np.arange(4000) % 10, 255.0, seed=1, folder=tmp_path, device="cuda", compute=exact)
+    exact = Execution("cuda", precision="float32")
+    data = TrainingData(items, np.arange(4000) % 10, 255.0, seed=1, folder=tmp_path, execution=exact)
     torch.cuda.empty_cache()
     limit = torch.cuda.memory_reserved() + (256 << 20)
     torch.cuda.set_per_process_memory_fraction(limit / torch.cuda.get_device_properties(0).total_memory)
@@ -179,22 +178,22 @@ def test_a_resumed_run_goes_on_from_its_checkpoint(tmp_path: Path, monkeypatch: 
             raise KeyboardInterrupt
 
     chosen = cell("dpsh", pairing="memory", epochs=60)  # the memory is part of the checkpoint
-    options = Options(device="cuda", checkpoint_every_s=0)
+    execution = Execution(device="cuda", checkpoint_every_s=0)
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr(loop.Trainer, "save_checkpoint_if_due", save_and_stop)
-        row_of(chosen, Store(tmp_path), options)
+        row_of(chosen, Store(tmp_path), execution)
     epochs: list[int] = []
     epoch = loop.Trainer.epoch
     with monkeypatch.context() as patch:
         patch.setattr(loop.Trainer, "epoch", lambda run, at, bar: epochs.append(at) or epoch(run, at, bar))
-        row = row_of(chosen, Store(tmp_path), options)
+        row = row_of(chosen, Store(tmp_path), execution)
     assert epochs == list(range(30, 60))
     assert row.status == "ok"
 
 
 def test_a_hasher_gives_the_same_codes_on_both(tmp_path: Path) -> None:
     store = Store(tmp_path)
-    row = row_of(cell(), store, Options(device="cpu"))
+    row = row_of(cell(), store, Execution(device="cpu"))
     data, ids = (opened := open_data(cell())).dataset, opened.ids
     items = data.items[ids.query_ids]
     activations = [load_hasher(row, store, device).encode(items) for device in ("cpu", "cuda")]

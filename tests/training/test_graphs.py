@@ -12,6 +12,7 @@ from support.recorder import FakeRecorder, Work
 from torch import Tensor
 
 from hashbench.contract import TrainingData
+from hashbench.foundation.execution import Execution
 from hashbench.runs.run import Run
 from hashbench.sparse.objectives import HashObjective
 from hashbench.training import graphs, loop
@@ -101,7 +102,7 @@ def test_a_flow_is_solved_between_the_replays(
         objective = HashObjective(
             torch.from_numpy(labels), base, k=1, lam=0.5, variant="released", margin=1.0, l2=0.003
         )
-        data = TrainingData(items, labels, 255.0, seed=1, folder=folder, device="cpu")
+        data = TrainingData(items, labels, 255.0, seed=1, folder=folder, execution=Execution("cpu"))
         return loop.train(settings, objective, data, "sparse_hash").checksum()
 
     plain = trained(tmp_path / "plain")

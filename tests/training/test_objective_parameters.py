@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from hashbench.contract import TrainingData
+from hashbench.foundation.execution import Execution
 from hashbench.losses import RowObjective
 from hashbench.losses._classes import CentreObjective, HeadObjective
 from hashbench.methods import METHODS
@@ -27,7 +28,9 @@ def settings(method: str, **changes: Any) -> DeepSettings:
 
 
 def data(folder: Path, **changes: Any) -> TrainingData:
-    return TrainingData(ITEMS, np.arange(60) % 3, 16.0, **{"seed": 1, "folder": folder, "device": "cpu", **changes})
+    return TrainingData(
+        ITEMS, np.arange(60) % 3, 16.0, **{"seed": 1, "folder": folder, "execution": Execution("cpu"), **changes}
+    )
 
 
 def objective_of(method: str, given: TrainingData, monkeypatch: pytest.MonkeyPatch, **changes: Any) -> RowObjective:
@@ -101,7 +104,7 @@ def test_centres_are_those_of_the_seed_and_in_the_log(
 
 def test_the_checkpoint_has_the_parameters_and_the_centres(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for method, name in (("ce", "head.weight"), ("csq", "centres")):
-        given = data(tmp_path / method, checkpoint_every_s=0)
+        given = data(tmp_path / method, execution=Execution("cpu", checkpoint_every_s=0))
         given.folder.mkdir()
         own = trainer(method, given, monkeypatch)
         next(own.steps(0))

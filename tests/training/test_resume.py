@@ -20,11 +20,12 @@ import torch
 from hashbench.cli._app import main
 from hashbench.contract import TrainingData, TrainingFailed
 from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.execution import Execution
 from hashbench.losses import as_row_objective, mihash, supervision_of
 from hashbench.methods import METHODS
 from hashbench.runs.execute import FITTED
 from hashbench.runs.guard import row_of
-from hashbench.runs.run import Options, Run
+from hashbench.runs.run import Run
 from hashbench.runs.store import Store
 from hashbench.training import checkpoint, checkpoint_files, log, loop
 from hashbench.training.batch import Batch
@@ -128,7 +129,7 @@ def small_training_data(folder: Path, method: str = "mihash", **changes: object)
     rng = np.random.default_rng(0)
     items = rng.integers(0, 17, (60, 8, 8, 1), np.uint8)
     return chosen, TrainingData(
-        items, rng.integers(0, 3, 60), 16.0, seed=1, folder=folder, device="cpu", checkpoint_every_s=0
+        items, rng.integers(0, 3, 60), 16.0, seed=1, folder=folder, execution=Execution("cpu", checkpoint_every_s=0)
     )
 
 
@@ -249,15 +250,15 @@ def test_a_checkpoint_is_never_unpickled(tmp_path: Path) -> None:
 def test_a_checkpoint_goes_once_the_hasher_is_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A run that is killed between the two is not trained again."""
     chosen, _ = small_training_data(tmp_path)
-    store, options = Store(tmp_path), Options(device="cpu", checkpoint_every_s=0)
+    store, execution = Store(tmp_path), Execution(device="cpu", checkpoint_every_s=0)
     folder = store.run_folder(str(chosen.name))
     with monkeypatch.context() as patch, pytest.raises(KilledError):
         patch.setattr(checkpoint_files, "remove", killed)
-        row_of(chosen, store, options)
+        row_of(chosen, store, execution)
     assert (folder / FITTED).exists() and (folder / checkpoint.FILE).exists()
     with monkeypatch.context() as patch:
         patch.setattr(loop.Trainer, "epoch", killed)
-        assert row_of(chosen, store, options).status == "ok"
+        assert row_of(chosen, store, execution).status == "ok"
     assert not list(folder.glob("checkpoint*"))
 
 

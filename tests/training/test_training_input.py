@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from hashbench.contract import TrainingData, TrainingFailed
 from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.execution import Execution
 from hashbench.methods import METHODS
 from hashbench.runs.run import Run
 from hashbench.training.settings import DeepSettings
@@ -22,7 +23,7 @@ SUPERVISED = [name for name in DEEP if METHODS.get(name).supervision != "none"]
 def fit(folder: Path, method: str, labels: NDArray[Any], items: NDArray[Any] | None = None, **changes: Any) -> Any:
     if items is None:
         items = np.random.default_rng(0).integers(0, 17, (len(labels), 8, 8, 1), np.uint8)
-    data = TrainingData(items, labels, 16.0, seed=1, folder=folder, device="cpu")
+    data = TrainingData(items, labels, 16.0, seed=1, folder=folder, execution=Execution("cpu"))
     given = {"bits": 8, "epochs": 2, "batch_size": 5, **changes}
     return METHODS.get(method).fit(Run.resolve("digits", "s1", method, given).settings, data)
 

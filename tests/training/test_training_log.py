@@ -13,6 +13,7 @@ import torch
 from hashbench.contract import TrainingData
 from hashbench.foundation import progress
 from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.execution import Execution
 from hashbench.methods import METHODS
 from hashbench.runs.run import Run
 from hashbench.training import log
@@ -31,10 +32,7 @@ def trained(
         value_max=16.0,
         seed=1,
         folder=folder,
-        device="cpu",
-        progress=progress,
-        checkpoint_every_s=0.0,
-        eval_every=2 if evaluate else 0,
+        execution=Execution("cpu", progress=progress, checkpoint_every_s=0.0, eval_every=2 if evaluate else 0),
         evaluate=evaluate,
     )
     given = {"bits": 8, "epochs": 4, "batch_size": 16, **changes}

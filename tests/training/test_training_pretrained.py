@@ -17,6 +17,7 @@ from hashbench.cli._app import app
 from hashbench.contract import TrainingData
 from hashbench.foundation import paths
 from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.execution import Execution
 from hashbench.losses import as_row_objective, supervision_of
 from hashbench.models import Model, vggf
 from hashbench.runs.guard import load_hasher
@@ -53,7 +54,9 @@ def settings(**given: int | float | str) -> DeepSettings:
 
 def examples(folder: Path, weights: str | None = None) -> TrainingData:
     items = np.random.default_rng(0).integers(0, 17, (40, 8, 8, 1), np.uint8)
-    return TrainingData(items, np.arange(40) % 3, 16.0, seed=1, folder=folder, device="cpu", weights=weights)
+    return TrainingData(
+        items, np.arange(40) % 3, 16.0, seed=1, folder=folder, execution=Execution("cpu", weights=weights)
+    )
 
 
 def official(mat: Path) -> None:

@@ -6,8 +6,9 @@ import pytest
 from support.searches import question, trial
 
 from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.execution import DEFAULT
 from hashbench.foundation.files import locked
-from hashbench.runs.run import DEFAULT_OPTIONS, Run
+from hashbench.runs.run import Run
 from hashbench.runs.run_all import Outcome, Plan
 from hashbench.runs.settings import OUR_DEFAULTS
 from hashbench.tuning import run as tuning
@@ -25,7 +26,7 @@ def test_trials_with_the_same_settings_are_one_run(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(tuning, "run_all", run_all)
     search = Search("small", question(["lsh"]))
     todo = tuning.missing(search, ["lsh"], 6, 1, retry=False)
-    *_, last = tuning.made(search, todo, DEFAULT_OPTIONS, Plan())
+    *_, last = tuning.made(search, todo, DEFAULT, Plan())
     assert len({str(run.name) for run in asked}) == len(asked) == 3  # the method has three points
     assert [number for _, number, _, _ in sorted(last.trials)] == [0, 1, 2, 3, 4, 5, 6]
     assert Search.load("small") == last
@@ -41,7 +42,7 @@ def test_trials_that_another_process_added_meanwhile_stay(monkeypatch: pytest.Mo
     todo = tuning.missing(search, ["lsh"], 1, 1, retry=False)
     theirs = [each.ended(None, "theirs") for each, _ in todo[:1]]
     Search("small", question(["lsh", "itq"])).with_trials([*theirs, trial("itq", 1, 0.5)]).save()
-    *_, last = tuning.made(search, todo, DEFAULT_OPTIONS, Plan())
+    *_, last = tuning.made(search, todo, DEFAULT, Plan())
     assert Search.load("small") == last
     assert [(key[0], key[1], each.reason) for key, each in sorted(last.trials.items())] == [
         ("itq", 1, None),
@@ -55,7 +56,7 @@ def test_a_search_that_another_process_does_is_one_line() -> None:
     todo = tuning.missing(search, ["lsh"], 1, 1, retry=False)
     folder = path_of("small").with_name(".small")
     with locked(folder / "lock", wait=False), pytest.raises(HashbenchError, match="another process does this search"):
-        next(tuning.made(search, todo, DEFAULT_OPTIONS, Plan()))
+        next(tuning.made(search, todo, DEFAULT, Plan()))
 
 
 def test_the_best_five_trials_are_run_in_every_study_and_one_of_them_is_chosen() -> None:

@@ -99,7 +99,6 @@ OPTIONS = {
         **dict.fromkeys(("--header", "--no-header"), "numpy.savez('mine.npz', items=items, labels=labels)"),
     },
     "results import": {"--bit-order": "--layout {}"},
-    "results prune": {"--only": "without --yes all of it is listed, and a file that shall go alone is removed by hand"},
 }
 COMMANDS = {
     "results list": "list runs",
@@ -107,6 +106,7 @@ COMMANDS = {
     "index build": "hashbench index ITEMS QUERIES --embeddings FILE reads the items themselves",
     "index query": "index",
     "results add": "results merge",
+    "results prune": "delete the line of a damaged row, or restore it from git, and remove folders of results/runs/",
     "results diff": "hashbench compare A B of runs, and hashbench results merge FOLDER --dry-run of folders",
     "results collect": "hashbench bundle TABLE, and hashbench results merge of the bundle, keep the histograms",
     "dataset remove": "remove NAME/ and cards/NAME.toml from the data folder, which hashbench doctor names",

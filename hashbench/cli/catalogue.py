@@ -3,6 +3,7 @@
 ``list``, ``show`` and the completion of the shell use it. Importing it imports nothing heavy.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -19,6 +20,8 @@ from hashbench.showing.sheet import Grid, Sheet, Value
 if TYPE_CHECKING:
     from hashbench.datasets.card import Card
     from hashbench.runs.row import Row
+
+RUN = re.compile(r'^\{"run":"([^"\\]+)"', re.MULTILINE)  # in a line of a file of rows
 
 
 @dataclass(frozen=True)
@@ -200,10 +203,8 @@ def run_entry(name: str, row: "Row") -> Entry:
 
 
 def _run_names() -> list[str]:
-    from hashbench.runs.store import lines_in
-
     files = (paths.results() / "rows").glob("*.jsonl")
-    return [line.name for path in files for line in lines_in(path.read_text("utf-8", "replace"), path)]
+    return [name for path in files for name in RUN.findall(path.read_text("utf-8", "replace"))]
 
 
 def _metrics() -> Iterator[Entry]:

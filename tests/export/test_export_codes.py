@@ -253,7 +253,7 @@ def test_a_missing_extra_is_one_line_and_nothing_is_written(
         ({"source": "codes.npz:other"}, "unknown key 'other'"),
         ({"layout": "40"}, "uint8 of width 12 does not hold n_bits = 40"),
         ({"source": "no_such_run"}, "no_such_run"),
-        ({"source": "packed.npy"}, "packed bytes need their length (bits=N, --layout N)"),
+        ({"source": "packed.npy"}, "or --layout BITS"),
     ],
 )
 def test_bad_input_is_one_line(

@@ -25,7 +25,7 @@ def drawn(seed: int = 0, m: int = 30) -> tuple[Neighbours, np.ndarray, np.ndarra
 
 def test_an_example_with_fewer_neighbours_takes_all_and_is_filled_up() -> None:
     labels = np.array([0, 0, 1, 1, 1, 2])
-    data = TrainingData(np.zeros((6, 1)), labels, 1.0, 0, Path(), device="cpu")
+    data = TrainingData(np.zeros((6, 1)), labels, 1.0, 0, Path())
     neighbours = random_neighbours(data, 3, 4, np.random.default_rng(0))
     np.testing.assert_array_equal(neighbours.n_relevant, [1, 1, 2, 2, 2, 0])
     np.testing.assert_array_equal(neighbours.n_irrelevant, [4, 4, 3, 3, 3, 0])  # the last has nothing to rank

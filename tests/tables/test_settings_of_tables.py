@@ -222,10 +222,6 @@ def test_settings_as_json_have_both_values(capsys: pytest.CaptureFixture[str]) -
             ["settings"],
             "error: settings are listed for one table: hashbench list settings TABLE (hashbench list tables)",
         ),
-        (
-            ["tables", "talr_table1"],
-            "error: talr_table1: only the settings are listed for a table: hashbench list settings talr_table1",
-        ),
     ],
 )
 def test_bad_options_are_one_line(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:

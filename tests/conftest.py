@@ -111,7 +111,8 @@ def unpacked(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Cal
 
     @cache
     def unpack(name: str) -> Path:
-        folder, done = of_all / f"official_{name}", of_all / f"official_{name}.done"
+        folder = of_all / f"official_{name}"
+        done = of_all / f"official_{name}.done"
         with FileLock(of_all / f"official_{name}.lock"):
             if not done.exists():
                 command = [sys.executable, str(shared_data / "unpack.py"), str(folder), name]

@@ -133,7 +133,7 @@ def test_no_folder_imports_private_names_of_another() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "owner"),
+    "name, owner",
     [
         ("hashbench.metrics.Metrics", None),
         ("hashbench.__version__", None),

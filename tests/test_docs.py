@@ -59,7 +59,8 @@ def test_readme_is_short_and_its_first_screen_is_whole() -> None:
         assert part in first
     what_one_has = [line for line in first.splitlines() if re.match(r"\| \*\*", line)]
     assert [len(line.split("<br>")) for line in what_one_has] == [3, 3, 3, 3, 3]
-    assert (len(re.findall(r"^- \*\*", first, re.MULTILINE)), len(re.findall(r"^\d\. ", first, re.MULTILINE))) == (4, 3)
+    assert len(re.findall(r"^- \*\*", first, re.MULTILINE)) == 4
+    assert len(re.findall(r"^\d\. ", first, re.MULTILINE)) == 3
     assert {"    make quickstart", "    make test"} <= set(lines[:60])
 
 
@@ -68,7 +69,8 @@ def test_the_speed_of_counting_is_the_measured_one() -> None:
     ns = {(t["what"], t["bits"]): t["ns_per_pair"] for t in json.loads(path.read_text())["timings"] if "what" in t}
     lengths = (12, 48, 64)
     ratios = [ns["per-query argsort and ap", bits] / ns["count and ap, classes", bits] for bits in lengths]
-    lowest, highest = round(min(ratios)), round(max(ratios))
+    lowest = round(min(ratios))
+    highest = round(max(ratios))
     assert f"a {lowest}th to a {highest}th of the time" in (ROOT / "README.md").read_text().replace("\n", " ")
     benchmarks = (ROOT / "docs" / "benchmarks.md").read_text()
     assert f"{lowest} to {highest} times as fast" in benchmarks
@@ -116,7 +118,8 @@ def commands_inline(page: Path) -> list[list[str]]:
 
 def command_of(words: list[str]) -> tuple[Any, list[str]]:
     """The command that the words name, and its arguments; execution of the application come before it."""
-    command, rest = CLI, list(words)
+    command = CLI
+    rest = list(words)
     while rest and hasattr(command, "commands"):
         if rest[0].startswith("-"):
             option = option_of(command, rest.pop(0))
@@ -203,5 +206,6 @@ def test_site_builds_without_a_warning(tmp_path: Path) -> None:
     build = [sys.executable, "-m", "sphinx", "-b", "html", "-W", "--keep-going", "-q"]
     folders = ["-d", tmp_path / "doctrees", ROOT / "docs", tmp_path / "html"]
     done = subprocess.run([*build, *folders], capture_output=True, text=True, cwd=ROOT, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
+    assert done.returncode == 0
+    assert done.stderr == ""
     assert (tmp_path / "html" / "api" / "histogram.html").is_file()

@@ -213,7 +213,8 @@ def weights(folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Path]:
 def test_the_page_makes_every_table_that_it_names(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    root, home = tmp_path / "root", tmp_path / "home"
+    root = tmp_path / "root"
+    home = tmp_path / "home"
     for folder in (root / "datasets", root / "experiments", home, tmp_path / "web"):
         folder.mkdir(parents=True)
     for name, value in {"HOME": home, "HASHBENCH_ROOT": root, "HASHBENCH_DATA": home / ".cache" / "hashbench"}.items():

@@ -77,7 +77,8 @@ def test_an_entry_of_another_package_joins_without_being_imported(install: Insta
     assert "some-metric" in catalogue
     assert catalogue.get("SOME_METRIC").summary == "a metric of another package"
     assert catalogue.get("some-metric") is sys.modules["other_metrics"].METRIC
-    assert (catalogue.provider("some-metric"), catalogue.provider("ap")) == ("other-metrics 1.0", None)
+    assert catalogue.provider("some-metric") == "other-metrics 1.0"
+    assert catalogue.provider("ap") is None
     assert catalogue.folder("ap") is None
     assert dict(catalogue.usable()).keys() == set(catalogue.names)
 
@@ -128,7 +129,7 @@ def test_a_name_of_two_packages_is_refused_with_both(install: Install) -> None:
 
 
 @pytest.mark.parametrize(
-    ("entry", "module", "complaint"),
+    "entry, module, complaint",
     [
         (
             "other:METRIC",
@@ -217,13 +218,15 @@ def test_list_goes_on_where_entries_cannot_be_used(install: Install, tmp_path: P
     assert untold == f"left out: {tmp_path / 'site' / 'untold.toml'}: no such file"
     refused = run(tmp_path, path, "train", "itq", "digits", "--protocol", "s1", "--bits", "16")
     assert end == "error: 3 left out: see the lines above"
-    assert (refused.returncode, refused.stderr.splitlines()) == (2, [itq.replace("left out", "error", 1)])
+    assert refused.returncode == 2
+    assert refused.stderr.splitlines() == [itq.replace("left out", "error", 1)]
 
 
 def test_doctor_goes_on_where_a_model_cannot_be_used(install: Install, tmp_path: Path) -> None:
     install("other-models", entries("odd = gone:MODEL", group="hashbench.models"))
     done = run(tmp_path, [tmp_path / "site", REPOSITORY], "doctor")
-    assert (done.returncode, done.stderr) == (0, "")
+    assert done.returncode == 0
+    assert done.stderr == ""
     assert "cifar10" in done.stdout
 
 
@@ -290,7 +293,8 @@ def test_the_example_trains_and_scores(hashbench: Callable[..., list[str]], tmp_
         "encode digits-s1-skip_pca-24b-s0 --out codes.npz",
         "eval codes.npz --metric success@r2 --metric ap --json",
     )
-    row, saved = json.loads(trained), tmp_path / "codes.npz"
+    row = json.loads(trained)
+    saved = tmp_path / "codes.npz"
     assert row["run"].startswith("digits-s1-skip_pca-24b-s0-")
     assert row["config"]["settings"] == {"bits": 24, "features": "pixels", "skip": 2}
     assert row["versions"]["example-hashing"] == "0.1.0"
@@ -391,7 +395,9 @@ def test_a_bundle_renders_where_its_method_is_not_installed(
     assert "skip_pca is a method of example-hashing 0.1.0." in (folder / "README.md").read_text()
     unpacked = ["--results", folder / "results", "--root", folder / "root"]
     code, out, error = call(capsys, *unpacked, "table", "mine", "--format", "csv")
-    assert (code, error) == (0, "") and values(out) == values(shown)
+    assert code == 0
+    assert error == ""
+    assert values(out) == values(shown)
     assert all(values(out).values()) and len(set(values(out).values())) == 6
     page = call(capsys, *unpacked, "table", "mine")[1]
     assert "- Method skip_pca is not installed here (example-hashing 0.1.0 brings it): its cells show the rows" in page
@@ -399,7 +405,9 @@ def test_a_bundle_renders_where_its_method_is_not_installed(
     assert f"needs method skip_pca, {HERE}" in " ".join(call(capsys, *unpacked, "status", "mine")[1].split())
     assert f"skip_pca on digits s1: needs method skip_pca, {HERE}" in call(capsys, *unpacked, "run", "mine")[2]
     code, _, error = call(capsys, *unpacked, "bundle", "mine", "-o", bundle.parent / "again.zip")
-    assert (code, error.count("\n")) == (2, 1) and "install the package that has it" in error
+    assert code == 2
+    assert error.count("\n") == 1
+    assert "install the package that has it" in error
     assert call(capsys, "verify", bundle)[0] == 0
     (folder / "results" / "rows" / "digits-s1.jsonl").unlink()  # then nothing says that it is no error in writing
     assert "unknown method 'skip_pca'" in call(capsys, *unpacked, "table", "mine")[2]
@@ -412,9 +420,12 @@ def test_rows_of_a_merged_bundle_are_compared(
     monkeypatch.setenv("HASHBENCH_RESULTS", str(own))
     sides = "digits-s1-skip_pca-8b-s0", "digits-s1-lsh-8b"
     code, out, _ = call(capsys, "results", "merge", bundle, "--dry-run")
-    assert (code, out.splitlines()[0], own.exists()) == (0, f"{own}: 6 rows would be merged (--dry-run)", False)
+    assert code == 0
+    assert out.splitlines()[0] == f"{own}: 6 rows would be merged (--dry-run)"
+    assert own.exists() is False
     code, out, error = call(capsys, "results", "merge", bundle)
-    assert (code, error) == (0, "")
+    assert code == 0
+    assert error == ""
     assert out.splitlines() == [
         f"{own}: 6 rows merged",
         "  6 copied",
@@ -422,12 +433,14 @@ def test_rows_of_a_merged_bundle_are_compared(
     ]
     (skip, *_) = [line.name for line in Store(own).begun(sides[0]) if "skip" not in line.row().settings]
     code, out, error = call(capsys, "compare", skip, sides[1], "--json")
-    assert (code, error) == (0, "")
+    assert code == 0
+    assert error == ""
     row = Store(own).named(skip)
     assert json.loads(out)["metrics"]["ap"]["a"] == pytest.approx(row.metrics["ap"].mean, abs=1e-12)
     shutil.rmtree(own / "evidence")
     code, _, error = call(capsys, "compare", skip, sides[1])
-    assert (code, error.count("\n")) == (2, 1)
+    assert code == 2
+    assert error.count("\n") == 1
     assert f"its method is of the package example-hashing 0.1.0, {HERE}" in error
     assert HERE in call(capsys, "encode", skip, "--out", bundle.parent / "codes.npz")[2]
     assert "6 already here\n  6 histograms kept in" in call(capsys, "results", "merge", bundle)[1]

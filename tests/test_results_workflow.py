@@ -39,7 +39,8 @@ def git(folder: Path, *arguments: object) -> None:
 
 def checkout(tmp_path: Path, bundle: Path) -> Path:
     """A clone of a repository without bundles, whose pull request 7 has one, and a program of its own."""
-    origin, clone = tmp_path / "origin", tmp_path / "clone"
+    origin = tmp_path / "origin"
+    clone = tmp_path / "clone"
     origin.mkdir()
     git(origin, "init", "-q", "-b", "main")
     (origin / INCOMING).mkdir(parents=True)

@@ -25,7 +25,9 @@ INDENTED_BLOCK = re.compile(r"(?:^    .*\n)+", re.MULTILINE)
 NUMBER = re.compile(r"-?\d[\d,]*(?:\.\d+)?")
 OF_THE_MACHINE = re.compile(r"[\d,.]+ s\b.*|[\d,]+ a minute")  # times
 
-NETWORK, HOURS, OWN = "needs the internet", "takes minutes to hours", "needs data or a package that the page makes"
+NETWORK = "needs the internet"
+HOURS = "takes minutes to hours"
+OWN = "needs data or a package that the page makes"
 CIFAR10 = "hashbench train talr-ap cifar10 --protocol s1 --bits 32"
 BACKBONE = "resnet9-w32-cifar100-s0"
 FINE_TUNED = f"{CIFAR10} --model resnet9 --weights {BACKBONE}"
@@ -140,7 +142,8 @@ def shell(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
     """Runs a line of a shell in ``folder`` and in this process: a command, whose first lines ``| head`` may keep."""
     command, _, first = line.partition(" | head -")
     own = {"HASHBENCH_RESULTS": str(folder / "results"), "HASHBENCH_DATA": str(folder / "data"), "COLUMNS": "120"}
-    out, err = io.StringIO(), io.StringIO()
+    out = io.StringIO()
+    err = io.StringIO()
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
         patch.chdir(folder)
         for key, value in own.items():
@@ -232,7 +235,7 @@ def test_the_lines_for_what_one_has_work(what: str, folder: Path, monkeypatch: p
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("page", "step"), [(p, s) for p, s in WALKED if s.key in NEEDS_DATA], ids=name)
+@pytest.mark.parametrize("page, step", [(p, s) for p, s in WALKED if s.key in NEEDS_DATA], ids=name)
 def test_a_command_on_packed_data_prints_what_the_page_shows(
     page: Path, step: Step, tmp_path: Path, unpacked: Callable[[str], Path]
 ) -> None:

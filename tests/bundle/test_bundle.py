@@ -19,7 +19,9 @@ from hashbench.runs.settings import recipes
 from hashbench.runs.store import Store
 from hashbench.tables import spec
 
-LSH, LSH1, ITQ = "digits-s1-lsh-12b-s0-b0b63c62f4", "digits-s1-lsh-12b-s1-7579a34798", "digits-s1-itq-12b-s0-9328ee9d18"
+LSH = "digits-s1-lsh-12b-s0-b0b63c62f4"
+LSH1 = "digits-s1-lsh-12b-s1-7579a34798"
+ITQ = "digits-s1-itq-12b-s0-9328ee9d18"
 
 
 def test_a_reader_scores_and_renders_again_what_was_packed(
@@ -29,12 +31,14 @@ def test_a_reader_scores_and_renders_again_what_was_packed(
     code, out, error = call(capsys, "bundle", "digits")
     path = tmp_path / "digits-bundle.zip"
     size = f"{path.stat().st_size:,} bytes"
-    assert (code, error) == (0, "")
+    assert code == 0
+    assert error == ""
     assert out == f"digits-bundle.zip\n3 rows, 3 with a histogram, 3 with codes, 1 id list: {size}\n"
     table = call(capsys, "table", "digits", "--interval")[1]
     results.rename(tmp_path / "elsewhere")
     code, out, error = call(capsys, "verify", path.name)
-    assert (code, error) == (0, "")
+    assert code == 0
+    assert error == ""
     assert out.splitlines() == [
         f"table digits, packed by hashbench {json.loads(content(path, 'manifest.json'))['code']['version']}",
         f"{len(names(path)) - 1} files, 3 rows, 1 id list",
@@ -61,7 +65,8 @@ def test_the_same_files_give_the_same_bytes(
 
 def test_names_are_sorted_and_the_manifest_is_last(bundle: Path) -> None:
     *files, last = names(bundle)
-    assert (files, last) == (sorted(files), "manifest.json")
+    assert files == sorted(files)
+    assert last == "manifest.json"
     with zipfile.ZipFile(bundle) as archive:
         assert {info.date_time for info in archive.infolist()} == {(1980, 1, 1, 0, 0, 0)}
         assert {info.external_attr >> 16 for info in archive.infolist()} == {0o100644}
@@ -111,7 +116,8 @@ def test_runs_without_files_are_named(capsys: pytest.CaptureFixture[str], result
     assert error == f"1 of 3 runs have {where}, their rows alone are packed: {LSH}\n"
     assert f"- `{LSH}`\n".encode() in content(path, "README.md")
     code, out, _ = call(capsys, "verify", path)
-    assert (code, out.splitlines()[-1]) == (0, "no difference; 2 of 3 runs scored again")
+    assert code == 0
+    assert out.splitlines()[-1] == "no difference; 2 of 3 runs scored again"
 
 
 def test_without_the_data_set_there_are_no_id_lists(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -124,7 +130,8 @@ def test_without_the_data_set_there_are_no_id_lists(capsys: pytest.CaptureFixtur
         "no id lists of cifar10 s1: cifar10 is not downloaded: run hashbench download cifar10 (or --from-dir DIR)"
     ]
     code, out, error = call(capsys, "verify", tmp_path / "c.zip")
-    assert (code, out.splitlines()[-1]) == (1, "no difference; 0 of 1 run scored again")
+    assert code == 1
+    assert out.splitlines()[-1] == "no difference; 0 of 1 run scored again"
     assert error == (
         f"error: {tmp_path}/c.zip: no run was scored again: the rows alone were checked; pack histograms or codes with "
         "them\n"
@@ -154,7 +161,7 @@ def test_a_table_that_only_its_author_has(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "complaint"),
+    "arguments, complaint",
     [
         (("digits",), "table digits: no run of its cells is stored in {tmp}/results/rows"),
         (("digitz",), "unknown table 'digitz': did you mean digits or digits_all? hashbench list tables shows all"),
@@ -181,7 +188,9 @@ def test_a_damaged_row_stops_it_and_the_old_bundle_stays(
     (tmp_path / "b.zip").write_text("old")
     place = stored_rows.edit(results, lambda row: row["config"]["settings"].update(bits=13), LSH, sign=False)
     code, out, error = call(capsys, "bundle", "digits", "-o", tmp_path / "b.zip")
-    assert (code, out, error.count("\n")) == (1, "", 1)
+    assert code == 1
+    assert out == ""
+    assert error.count("\n") == 1
     assert error.startswith(f"error: {place}: not a row that hashbench wrote: settings.bits is 12, in config 13")
     assert (tmp_path / "b.zip").read_text() == "old"
 
@@ -190,6 +199,7 @@ def test_a_failed_run_is_packed_as_a_row(capsys: pytest.CaptureFixture[str], res
     failed = {"status": "failed", "reason": "it diverged", "searches": {}, "artefacts": {}, "seconds": None}
     stored_rows.edit(results, lambda row: row.update(failed), LSH)
     code, out, error = call(capsys, "bundle", "digits", "-o", tmp_path / "b.zip")
-    assert (code, error) == (0, "")
+    assert code == 0
+    assert error == ""
     assert "3 rows, 2 with a histogram, 2 with codes" in out
     assert call(capsys, "verify", tmp_path / "b.zip")[1].splitlines()[-1] == "no difference; 2 of 2 runs scored again"

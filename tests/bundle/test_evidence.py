@@ -16,7 +16,8 @@ from hashbench.histogram.retrieval import Retrieval
 from hashbench.runs.store import Store
 from hashbench.tables.spec import load
 
-LSH, LSH1 = "digits-s1-lsh-12b-s0-b0b63c62f4", "digits-s1-lsh-12b-s1-7579a34798"
+LSH = "digits-s1-lsh-12b-s0-b0b63c62f4"
+LSH1 = "digits-s1-lsh-12b-s1-7579a34798"
 
 
 def stated(results: Path, run: str) -> str:
@@ -36,7 +37,8 @@ def test_a_clone_with_the_evidence_scores_its_rows_again(
     written, said = collect(results)
     files = sorted((results / "evidence").rglob("*.xz"))
     size = sum(path.stat().st_size for path in files)
-    assert (sorted(written), said) == (files, [])
+    assert sorted(written) == files
+    assert said == []
     assert results / "evidence" / "digits-s1" / f"{stated(results, LSH)}.npz.xz" in files
     assert size < 0.7 * sum(path.stat().st_size for path in results.glob("runs/*/histogram.npz"))
 
@@ -46,9 +48,12 @@ def test_a_clone_with_the_evidence_scores_its_rows_again(
         found = Store(results).histogram(Store(results).named(run))
         assert found is not None and histogram is not None and found.sha256() == histogram.sha256()
     code, out, error = call(capsys, "bundle", "digits", "-o", tmp_path / "b.zip")
-    assert (code, error) == (0, "") and "3 rows, 3 with a histogram, 0 with codes" in out
+    assert code == 0
+    assert error == ""
+    assert "3 rows, 3 with a histogram, 0 with codes" in out
     code, out, _ = call(capsys, "verify", tmp_path / "b.zip")
-    assert (code, out.splitlines()[-1]) == (0, "no difference; 3 of 3 runs scored again")
+    assert code == 0
+    assert out.splitlines()[-1] == "no difference; 3 of 3 runs scored again"
 
 
 def test_a_histogram_of_another_training_is_not_kept(
@@ -78,7 +83,9 @@ def test_damaged_evidence_is_named(
     path = results / "evidence" / "digits-s1" / f"{stated(results, LSH)}.npz.xz"
     path.write_bytes(damage(path.read_bytes()))  # type: ignore[operator]
     code, out, error = call(capsys, "bundle", "digits", "-o", tmp_path / "b.zip")
-    assert (code, out) == (1, "") and error.startswith(f"error: {path}: not a readable histogram: ")
+    assert code == 1
+    assert out == ""
+    assert error.startswith(f"error: {path}: not a readable histogram: ")
     shutil.copy(path.with_name(f"{stated(results, LSH1)}.npz.xz"), path)
     assert call(capsys, "bundle", "digits", "-o", tmp_path / "b.zip")[0] == 0
     code, out, error = call(capsys, "verify", tmp_path / "b.zip")
@@ -111,4 +118,6 @@ def test_forged_metrics_are_not_merged(capsys: pytest.CaptureFixture[str], resul
     assert stored_rows.names(mine) == honest
     shutil.rmtree(results / "runs")
     code, out, error = call(capsys, "--results", tmp_path / "other", "results", "merge", results, "--json")
-    assert (code, error) == (0, "") and json.loads(out)["not_scored"] == [*stored_rows.names(results)]
+    assert code == 0
+    assert error == ""
+    assert json.loads(out)["not_scored"] == [*stored_rows.names(results)]

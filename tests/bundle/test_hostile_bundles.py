@@ -20,7 +20,9 @@ def refused(capsys: pytest.CaptureFixture[str], path: Path) -> str:
     """What is said of the archive, without its name; nothing was written beside it or printed."""
     before = sorted(path.parent.rglob("*"))
     code, out, error = call(capsys, "verify", path)
-    assert (code, out, error.count("\n")) == (2, "", 1)
+    assert code == 2
+    assert out == ""
+    assert error.count("\n") == 1
     assert sorted(path.parent.rglob("*")) == before
     start = f"error: {path}: "
     assert error.startswith(start)
@@ -133,7 +135,7 @@ HOSTILE: list[tuple[Edit, str]] = [
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")
-@pytest.mark.parametrize(("edit", "complaint"), HOSTILE)
+@pytest.mark.parametrize("edit, complaint", HOSTILE)
 def test_an_archive_that_no_hashbench_wrote(
     edit: Edit, complaint: str, bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -162,7 +164,8 @@ def test_a_message_does_not_reach_the_terminal_raw(
         "manifest.json": json_changed(lambda found: found["code"].update(version="\x1b[2J")),
     }
     code, out, _ = call(capsys, "verify", changed(bundle, tmp_path / "c.zip", edits, listed=True))
-    assert (code, out.splitlines()[0]) == (1, "table digits, packed by hashbench '\\x1b[2J'")
+    assert code == 1
+    assert out.splitlines()[0] == "table digits, packed by hashbench '\\x1b[2J'"
     assert "a key of searches.database is '\\x1b[2J'" in out and "\x1b" not in out
 
 
@@ -180,7 +183,10 @@ def test_what_nobody_should_open_is_not_merged(
     changed(bundle, tmp_path / "c.zip", {rows_file(bundle): lambda text: text + b"\n"}, listed=False)
     for name in "abc":
         code, out, error = call(capsys, "--results", into, "results", "merge", tmp_path / f"{name}.zip")
-        assert (code, out, error.count("\n")) == (2, "", 1) and error.startswith(f"error: {tmp_path / name}.zip: ")
+        assert code == 2
+        assert out == ""
+        assert error.count("\n") == 1
+        assert error.startswith(f"error: {tmp_path / name}.zip: ")
     assert error.endswith(
         f"{rows_file(bundle)}: not the file that was packed: its SHA-256 is not the one in manifest.json\n"
     )
@@ -199,7 +205,8 @@ def test_a_forged_row_leads_nowhere_else(
     bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], forge: Callable[[dict[str, Any]], object]
 ) -> None:
     """A file is called as a checksum in the row, and a folder as the run: neither may be a path."""
-    run, into = str(Run.resolve("digits", "s1", "itq", {"bits": 12}).name), tmp_path / "deep" / "er" / "into"
+    run = str(Run.resolve("digits", "s1", "itq", {"bits": 12}).name)
+    into = tmp_path / "deep" / "er" / "into"
     forged = changed(bundle, tmp_path / "b.zip", {rows_file(bundle): row_changed(forge, run)}, listed=True)
     code, out, error = call(capsys, "--results", into, "results", "merge", forged)
     assert code == 1 and error.startswith("left out: ") and "restore it from git\nerror: 1 left out: " in error
@@ -215,9 +222,12 @@ def test_a_histogram_of_another_run_is_not_kept(
         other = opened.read(f"digits-bundle/{second}")
     swapped = changed(bundle, tmp_path / "b.zip", {first: other}, listed=True)
     code, out, error = call(capsys, "--results", tmp_path / "into", "results", "merge", swapped)
-    assert (code, out.splitlines()[-1]) == (1, f"  2 histograms kept in {tmp_path / 'into' / 'evidence'}")
+    assert code == 1
+    assert out.splitlines()[-1] == f"  2 histograms kept in {tmp_path / 'into' / 'evidence'}"
     run = first.split("/")[2]
     assert error.startswith(f"left out: {swapped}: {run}: histogram.npz is not what the row was scored from: ")
     broken = changed(bundle, tmp_path / "c.zip", {first: b"PK\x03\x04" + bytes(40)}, listed=True)
     code, _, error = call(capsys, "--results", tmp_path / "other", "results", "merge", broken)
-    assert (code, error.count("\n")) == (1, 2) and "histogram.npz" in error
+    assert code == 1
+    assert error.count("\n") == 2
+    assert "histogram.npz" in error

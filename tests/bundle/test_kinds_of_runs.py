@@ -63,17 +63,19 @@ def test_sparse_codes(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkey
     row = trained(tmp_path, "sparse_th", SPARSE)
     path = tmp_path / "b.zip"
     code, out, error = call(capsys, "bundle", "mine", "-o", path)
-    assert (code, error) == (0, "")
+    assert code == 0
+    assert error == ""
     assert "1 row, 1 with a histogram, 1 with a retrieval, 1 with codes, 1 id list: " in out
     files = ("codes", "histogram", "histogram_of_test", "retrieval", "retrieval_of_test")
     runs = [name for name in names(path) if name.startswith("results/runs/")]
     assert runs == [f"results/runs/{row.run}/{name}.npz" for name in files]
     n_values = len(row.metrics) + len(row.searches["test"])
     code, out, _ = call(capsys, "verify", path)
-    assert (code, out.splitlines()[2:]) == (
-        0,
-        [f"{n_values} metrics computed again: 1 histogram, 2 retrievals, codes of 1 run", SAME],
-    )
+    assert code == 0
+    assert out.splitlines()[2:] == [
+        f"{n_values} metrics computed again: 1 histogram, 2 retrievals, codes of 1 run",
+        SAME,
+    ]
     name = "results/rows/digits-s1.jsonl"
     edit = row_changed(lambda found: found["searches"]["test"]["suf@4"].update(mean=2.5), row.run)
     worse = changed(path, tmp_path / "worse.zip", {name: edit}, listed=True)
@@ -96,7 +98,9 @@ def test_queries_that_are_no_codes(
     row = trained(tmp_path, "pq", settings)
     path = tmp_path / "b.zip"
     code, out, error = call(capsys, "bundle", "mine", "-o", path)
-    assert (code, error) == (0, "") and "1 row, 0 with a histogram, 1 with codes" in out
+    assert code == 0
+    assert error == ""
+    assert "1 row, 0 with a histogram, 1 with codes" in out
     code, out, error = call(capsys, "verify", path)
     assert f"not checked: {row.run}: its queries are no codes: they are not ranked again" in out.splitlines()
     assert out.splitlines()[-1].startswith("no difference; 0 of 1 run scored again")
@@ -116,14 +120,16 @@ def test_learned_weights(capsys: pytest.CaptureFixture[str], tmp_path: Path, mon
     assert call(capsys, "bundle", "mine", "-o", path)[0] == 0
     n_values = len(row.metrics) + len(row.searches["weighted"])
     code, out, _ = call(capsys, "verify", path)
-    assert (code, out.splitlines()[2:]) == (
-        0,
-        [f"{n_values} metrics computed again: 1 histogram, 0 retrievals, codes of 1 run", SAME],
-    )
+    assert code == 0
+    assert out.splitlines()[2:] == [
+        f"{n_values} metrics computed again: 1 histogram, 0 retrievals, codes of 1 run",
+        SAME,
+    ]
     assert call(capsys, "bundle", "mine", "--no-codes", "-o", tmp_path / "small.zip")[0] == 0
     code, out, _ = call(capsys, "verify", tmp_path / "small.zip")
     weighted = ", ".join(f"weighted.{name}" for name in row.searches["weighted"])
-    assert (code, len(row.searches["weighted"])) == (0, 3)
+    assert code == 0
+    assert len(row.searches["weighted"]) == 3
     assert f"not checked: {row.run}: {weighted}: nothing that gives them is in the bundle" in out.splitlines()
     name = "results/rows/digits-s1.jsonl"
     edit = row_changed(lambda found: found["searches"]["weighted"]["ap"].update(mean=0.25), row.run)
@@ -139,14 +145,17 @@ def test_activations_of_queries(
     root = toy_root(tmp_path, monkeypatch, "methods", "papers.toml", alone=True)
     declare(root, "lsh", {"bits": 8}, "ap")
     row = row_of(Run.resolve("digits", "s1", "lsh", {"bits": 8}).with_asymmetric(), Store(tmp_path / "results"))
-    path, name, codes = tmp_path / "b.zip", "results/rows/digits-s1.jsonl", f"results/runs/{row.run}/codes.npz"
+    path = tmp_path / "b.zip"
+    name = "results/rows/digits-s1.jsonl"
+    codes = f"results/runs/{row.run}/codes.npz"
     assert call(capsys, "bundle", "mine", "-o", path)[0] == 0
     code, out, _ = call(capsys, "verify", path)
     n_values = len(row.metrics) + len(row.searches["asymmetric"])
-    assert (code, out.splitlines()[2:]) == (
-        0,
-        [f"{n_values} metrics computed again: 1 histogram, 0 retrievals, codes of 1 run", SAME],
-    )
+    assert code == 0
+    assert out.splitlines()[2:] == [
+        f"{n_values} metrics computed again: 1 histogram, 0 retrievals, codes of 1 run",
+        SAME,
+    ]
     edit = row_changed(lambda found: found["searches"]["asymmetric"]["ap"].update(mean=0.25), row.run)
     ap = row.searches["asymmetric"]["ap"].mean
     of_arrays = {
@@ -175,7 +184,8 @@ def test_relevance_by_distances(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rng = np.random.default_rng(0)
-    items, labels = rng.normal(size=(60, 5)).astype(np.float32), np.zeros((60, 0), np.uint8)
+    items = rng.normal(size=(60, 5)).astype(np.float32)
+    labels = np.zeros((60, 0), np.uint8)
     protocol = parts(10, 20, 60).rstrip() + '\nrelevance = { kind = "nearest", percent = 20.0 }\n'
     root = tmp_path / "own"
     store_toy(root, items, labels, protocol)
@@ -188,7 +198,8 @@ def test_relevance_by_distances(
     n_values = len(row.metrics)
     code, out, _ = call(capsys, "verify", path)
     here = f"{n_values} metrics computed again: 1 histogram, 0 retrievals, codes of 1 run"
-    assert (code, out.splitlines()[2:]) == (0, [here, SAME])
+    assert code == 0
+    assert out.splitlines()[2:] == [here, SAME]
 
     codes = f"results/runs/{row.run}/codes.npz"
     with np.load(io.BytesIO(content(path, codes))) as archive:

@@ -60,7 +60,8 @@ def test_rows_are_merged_with_their_maker_and_their_counts(
     capsys: pytest.CaptureFixture[str], mine: Path, trained: Path, into: Path
 ) -> None:
     code, out, error = call(capsys, "--results", into, "results", "merge", mine)
-    assert (code, error) == (0, "")
+    assert code == 0
+    assert error == ""
     assert out.splitlines()[1:] == ["  3 copied", f"  3 histograms kept in {into / 'evidence'}"]
     own, merged = ({row.run: row for row in Store(folder).rows()} for folder in (trained, into))
     assert merged == {run: row.model_copy(update={"maker": MAKER}) for run, row in own.items()}
@@ -72,7 +73,9 @@ def test_rows_are_merged_with_their_maker_and_their_counts(
 
     before = tree(into)
     code, out, error = call(capsys, "--results", into, "results", "merge", mine)
-    assert (code, error, tree(into)) == (0, "", before)
+    assert code == 0
+    assert error == ""
+    assert tree(into) == before
     assert "  3 already here" in out
 
 
@@ -83,7 +86,10 @@ def test_by_names_the_maker(capsys: pytest.CaptureFixture[str], results: Path, t
     assert call(capsys, "verify", path)[1].splitlines()[0].endswith(", rows of Ada L.")
     for name in ("", "two\nlines", "x" * 81, "\u202eback", " a"):
         code, out, error = call(capsys, "bundle", "digits", "--by", name, "-o", path)
-        assert (code, out, error.count("\n")) == (2, "", 1) and error.startswith("error: --by ")
+        assert code == 2
+        assert out == ""
+        assert error.count("\n") == 1
+        assert error.startswith("error: --by ")
 
 
 def last_bit(row: dict[str, Any]) -> None:
@@ -121,7 +127,8 @@ def stored(arrays: dict[str, Any]) -> bytes:
 
 def fitted(bundle: Path, folder: Path, arrays: dict[str, Any]) -> Path:
     """A bundle whose LSH row, histogram and codes fit each other, as a forger would make them of these ``arrays``."""
-    file, row = folder / "codes.npz", Row.model_validate(row_without_digest(bundle))
+    file = folder / "codes.npz"
+    row = Row.model_validate(row_without_digest(bundle))
     file.write_bytes(stored(arrays))
     codes = read_codes(file, row)
     assert codes.relevance is not None

@@ -43,7 +43,8 @@ def stopped(run: Run, store: Store) -> bool:
 
 def packed(run: Run, tmp_path: Path, n_slices: int = 1) -> Path:
     """The packed state after so many slices."""
-    store, folder = Store(tmp_path / "elsewhere"), tmp_path / "state"
+    store = Store(tmp_path / "elsewhere")
+    folder = tmp_path / "state"
     for _ in range(n_slices):
         stopped(run, store)
     state.pack(store, [], folder, PART_BYTES)
@@ -73,9 +74,11 @@ def test_a_run_that_changes_machines_after_each_slice_is_the_undisturbed_one(
     run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     undisturbed = row_of(run, Store(tmp_path / "undisturbed"), Execution(device="cpu"))
-    machines, at = [tmp_path / "one", tmp_path / "two"], 0
+    machines = [tmp_path / "one", tmp_path / "two"]
+    at = 0
     while stopped(run, Store(machines[at % 2])):
-        here, there = machines[at % 2], machines[(at + 1) % 2]
+        here = machines[at % 2]
+        there = machines[(at + 1) % 2]
         out = tmp_path / "state"
         code, said, _ = call(capsys, "--results", here, "results", "pack-state", "--out", out, "--part-size", 0.02)
         assert code == 0 and "unfinished" in said
@@ -86,11 +89,13 @@ def test_a_run_that_changes_machines_after_each_slice_is_the_undisturbed_one(
     names = (run.name.dataset, run.name.protocol, str(run.name))
     row = Store(machines[at % 2]).find(*names)
     assert row is not None
-    assert (row.searches, row.artefacts) == (undisturbed.searches, undisturbed.artefacts)
+    assert row.searches == undisturbed.searches
+    assert row.artefacts == undisturbed.artefacts
     packed = call(capsys, "--results", machines[at % 2], "results", "pack-state", run.name.dataset, "--out", out)
     assert packed[1].startswith("2 runs packed, 0 of them unfinished: ")
     code, said, err = call(capsys, "--results", tmp_path / "home", "results", "merge", out)
-    assert (code, err) == (0, "")
+    assert code == 0
+    assert err == ""
     assert said.splitlines()[1:] == ["  2 copied", "  the working state of 2 runs taken up"]
     assert Store(tmp_path / "home").find(*names) == row
     for machine in machines:
@@ -112,7 +117,8 @@ def test_the_state_that_came_further_stays(run: Run, tmp_path: Path, capsys: pyt
 
 
 def test_a_damaged_checkpoint_is_replaced(run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder, own = packed(run, tmp_path), Store(tmp_path / "results")
+    folder = packed(run, tmp_path)
+    own = Store(tmp_path / "results")
     stopped(run, own)
     (path,) = own.folder.glob("runs/*/checkpoint*.pt")
     path.write_bytes(path.read_bytes()[:100])
@@ -157,11 +163,13 @@ def test_missing_and_mixed_parts_are_one_line(run: Run, tmp_path: Path, capsys: 
 def test_a_packing_that_is_killed_leaves_the_state_before(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder, store = packed(run, tmp_path), Store(tmp_path / "elsewhere")
+    folder = packed(run, tmp_path)
+    store = Store(tmp_path / "elsewhere")
     with state.results_in(folder) as results:
         before = contents(results)
     stopped(run, store)
-    write, written = state.write_bytes, list[Path]()
+    write = state.write_bytes
+    written = list[Path]()
 
     def write_or_die(path: Path, content: bytes) -> None:
         if len(written) == 2:
@@ -231,7 +239,8 @@ def test_other_code_is_named(
 def test_a_run_that_a_process_executes_is_neither_packed_nor_taken_up(
     run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder, store = packed(run, tmp_path), Store(tmp_path / "results")
+    folder = packed(run, tmp_path)
+    store = Store(tmp_path / "results")
     for busy in (store, Store(tmp_path / "elsewhere")):
         with busy.run_lock(str(run.name), wait=False):
             if busy is store:
@@ -250,11 +259,16 @@ def test_a_folder_of_something_else_is_not_packed_into(
     mine.mkdir()
     (mine / "thesis.tex").write_text("")
     code, _, err = call(capsys, "results", "pack-state", "--out", mine)
-    assert (code, err) == (2, f"error: {mine}: holds thesis.tex, which is no packed state: name another folder\n")
+    assert code == 2
+    assert err == f"error: {mine}: holds thesis.tex, which is no packed state: name another folder\n"
     code, _, err = call(capsys, "results", "pack-state", "cifar", "--out", tmp_path / "new")
-    assert (code, err.count("\n"), "begins with 'cifar'" in err) == (2, 1, True)
+    assert code == 2
+    assert err.count("\n") == 1
+    assert "begins with 'cifar'" in err
     code, _, err = call(capsys, "--results", tmp_path / "none", "results", "pack-state", "--out", tmp_path / "new")
-    assert (code, err.count("\n"), "hashbench run TABLE makes it" in err) == (2, 1, True)
+    assert code == 2
+    assert err.count("\n") == 1
+    assert "hashbench run TABLE makes it" in err
     with pytest.raises(HashbenchError, match="no working state"):
         state.pack(Store(tmp_path / "none"), [], tmp_path / "new", PART_BYTES)
 
@@ -262,7 +276,8 @@ def test_a_folder_of_something_else_is_not_packed_into(
 def test_a_taking_up_that_is_killed_leaves_the_run_as_it_was(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder, own = packed(run, tmp_path, n_slices=2), Store(tmp_path / "results")
+    folder = packed(run, tmp_path, n_slices=2)
+    own = Store(tmp_path / "results")
     stopped(run, own)
     before = unlocked(own.run_folder(str(run.name)))
     copy = state.copyfile
@@ -288,6 +303,7 @@ def test_a_folder_that_nobody_knows_is_left_out(run: Run, tmp_path: Path, capsys
     stale.mkdir()
     (stale / "config.json").write_text("{")
     code, out, err = call(capsys, "results", "pack-state", "--out", tmp_path / "state")
-    assert (code, err.count("\n")) == (0, 1)
+    assert code == 0
+    assert err.count("\n") == 1
     assert err.startswith(f"left out: {OTHER}: config.json: damaged: ")
     assert out.startswith("2 runs packed, 2 of them unfinished: ")

@@ -77,7 +77,8 @@ def test_again_says_by_how_much_a_metric_differs(hashbench: CommandLine, results
     assert lines["ndcg"].endswith("  not in the stored row")
     assert lines["ap_worst"].endswith("  equal")
     printed = hashbench.json(LSH, "--again")
-    assert (printed["stored"]["searches"], printed["equal"]) == (searches, {"histogram": False})
+    assert printed["stored"]["searches"] == searches
+    assert printed["equal"] == {"histogram": False}
     assert printed["differences"]["ap"] == pytest.approx(0.0125)
     assert printed["differences"]["ap_worst"] == 0
     assert printed["again"]["searches"]["database"]["ap"]["mean"] == pytest.approx(ap + 0.0125)
@@ -128,7 +129,8 @@ def test_search_and_a_damaged_hasher_print_it_too(hashbench: CommandLine, here: 
 def test_a_failed_run_says_so_and_is_tried_again_by_the_plain_command(hashbench: CommandLine) -> None:
     answer = hashbench("train dpsh digits --bits 8 --set lr=1e30 --json")
     run = answer.json["run"]
-    assert (answer.code, answer.json["status"]) == (2, "failed")
+    assert answer.code == 2
+    assert answer.json["status"] == "failed"
     assert "smaller lr" in answer.err.splitlines()[-1]
     line = hashbench.refused(f"encode {run} --out x.npz")
     assert line.startswith(f"{run}: this run failed (")
@@ -165,7 +167,9 @@ def test_a_dry_run_prints_each_setting_with_its_source(hashbench: CommandLine, r
     }
     assert {key: " ".join(lines[key]) for key in settings} == settings
     printed = hashbench.json(plan)
-    assert (printed["run"], printed["stored"], printed["seed"]) == (run, False, 0)
+    assert printed["run"] == run
+    assert printed["stored"] is False
+    assert printed["seed"] == 0
     lr = {"value": 0.1, "source": "command line", "note": "", "recipe": None, "released": None}
     assert printed["settings"]["lr"] == lr
     assert printed["settings"]["epochs"]["recipe"] == "small_cnn"

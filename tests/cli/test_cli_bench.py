@@ -66,7 +66,8 @@ def test_the_settings_are_searched_first_and_kept_in_a_recipe(hashbench: Command
     table = "## 2 methods on mine"
     again = hashbench.done(command).out
     assert again[again.index(table) :] == out[out.index(table) :]
-    assert (ROWS.read_text(), RECIPE.read_text()) == (rows, recipe)
+    assert ROWS.read_text() == rows
+    assert RECIPE.read_text() == recipe
 
 
 def test_a_table_says_by_which_other_metric_its_settings_were_searched(hashbench: CommandLine) -> None:

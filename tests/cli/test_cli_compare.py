@@ -149,7 +149,8 @@ def test_two_runs_are_compared_by_their_histograms(hashbench: CommandLine) -> No
         assert compared["metrics"]["ap"][side] == pytest.approx(ap, abs=1e-12)
     codes = Store.default().run_folder(runs["b"]) / "codes.npz"
     with_codes = hashbench.json(f"compare {runs['a']} {codes}")
-    assert (with_codes["metrics"], with_codes["same_queries_by"]) == (compared["metrics"], "their labels")
+    assert with_codes["metrics"] == compared["metrics"]
+    assert with_codes["same_queries_by"] == "their labels"
     assert hashbench.done(f"compare {runs['a']} {runs['b']}").out.endswith(f"\n- {OF_ONE_SPLIT}\n")
     split = train(hashbench, "lsh", "--split 1")
     reason = "not the same queries (the ids of their splits differ): "
@@ -161,7 +162,8 @@ def test_a_run_without_its_histogram_names_the_command(hashbench: CommandLine) -
     kept = Store.default().run_folder(run) / "histogram.npz"
     Histogram(np.zeros((1, 2, 2), np.int64), np.array([0, 1])).save(kept)
     code, out, err = hashbench(command)
-    assert (code, out) == (1, "")
+    assert code == 1
+    assert out == ""
     assert err == f"error: {kept}: not the histogram that the row was scored from (SHA-256 differs)\n"
     kept.write_bytes(kept.read_bytes()[:40])
     assert hashbench(command).err.startswith(f"error: {kept}: not a readable histogram: ")
@@ -215,7 +217,8 @@ def test_rows_of_a_table_are_compared_over_all_their_splits(
     itq, lsh = ([scores for run, scores in kept.items() if method in run] for method in ("itq", "lsh"))
     paired = compare_paired(itq, lsh)
     where, sides, means, notes = hashbench.done(command).out.split("\n\n")
-    assert (where, sides) == ("two, first, 8 bits", "A  ITQ, ours\nB  LSH")
+    assert where == "two, first, 8 bits"
+    assert sides == "A  ITQ, ours\nB  LSH"
     row = means.splitlines()[1].split()
     assert row[:5] == ["A,", "B", f"{paired.a:.4f}", f"{paired.b:.4f}", f"{paired.difference:+.4f}"]
     how = "- interval (95%) and p: paired bootstrap over splits and their queries, 10,000 samples; p is two-sided"
@@ -224,9 +227,14 @@ def test_rows_of_a_table_are_compared_over_all_their_splits(
     values = hashbench.json(command)
     (comparison,) = values["comparisons"]
     assert comparison["metrics"]["ap"] == {**vars(paired), "p_holm": paired.p}
-    assert (values["table"], values["section"], values["column"]) == ("two", "first", "8 bits")
+    assert values["table"] == "two"
+    assert values["section"] == "first"
+    assert values["column"] == "8 bits"
     (line,) = csv.DictReader(hashbench.done(command, "--format csv").lines)
-    assert (line["a"], line["b"], line["n_splits"], line["n_queries"]) == ("ITQ, ours", "LSH", "2", "1000")
+    assert line["a"] == "ITQ, ours"
+    assert line["b"] == "LSH"
+    assert line["n_splits"] == "2"
+    assert line["n_queries"] == "1000"
     for words, complaint in {
         "itq sdh --table two": "has no AP or recall of itq, sdh in one section: its rows are ITQ, ours, LSH",
         "itq lsh --table two": "table two has several AP or recall of itq, lsh in one section: name one, --table",

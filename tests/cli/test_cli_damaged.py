@@ -36,7 +36,9 @@ def test_a_damaged_row_fills_no_cell(results: Path, hashbench: CommandLine) -> N
     """Of what damages a row, tests/runs/test_damaged_rows.py has all."""
     place = stored_rows.damage(results, stored_rows.names(results)[0])
     code, out, err = hashbench("status digits")
-    assert (code, err.count("\n")) == (1, 2) and err.startswith(f"left out: {place}: ")
+    assert code == 1
+    assert err.count("\n") == 2
+    assert err.startswith(f"left out: {place}: ")
     assert "digits: 0 runs done, " in out
     with pytest.raises(CheckFailed, match=rf"^{place}: "):
         library.rows(results)
@@ -60,7 +62,7 @@ def test_rows_says_how_many_lines_are_damaged(results: Path) -> None:
         library.rows(results)
 
 
-@pytest.mark.parametrize(("kind", "kept"), [(Output, ""), (ErrorOutput, "\r\x1b[A")])
+@pytest.mark.parametrize("kind, kept", [(Output, ""), (ErrorOutput, "\r\x1b[A")])
 def test_no_text_controls_the_terminal_but_our_own_bars(kind: type[Output], kept: str) -> None:
     written = io.BytesIO()
     stream = kind(written, "utf-8")

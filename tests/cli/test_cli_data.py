@@ -20,7 +20,8 @@ def toy(tmp_path, monkeypatch):
 def test_split_writes_the_lists_and_prints_their_checksum(hashbench):
     code, out, err = hashbench("split digits --protocol s1")
     path = paths.data() / "digits" / "splits" / "s1-seed0.npz"
-    assert (code, err) == (0, "")
+    assert code == 0
+    assert err == ""
     assert out.splitlines()[0] == str(path)
     assert f"ids       2,297  {DIGITS_S1}" in out
     with np.load(path, allow_pickle=False) as file:
@@ -31,7 +32,9 @@ def test_split_writes_the_lists_and_prints_their_checksum(hashbench):
 def test_split_json_is_one_object_and_check_adds_its_findings(hashbench):
     report = hashbench.json("split DIGITS --protocol S1 --seed 1 --check")
     assert report["path"] == str(paths.data() / "digits" / "splits" / "s1-seed1.npz")
-    assert (report["dataset"], report["protocol"], report["seed"]) == ("digits", "s1", 1)
+    assert report["dataset"] == "digits"
+    assert report["protocol"] == "s1"
+    assert report["seed"] == 1
     assert report["sizes"] == {"query": 500, "database": 1297, "train": 500}
     assert report["sha256"] != DIGITS_S1
     assert report["check"]["leaks"] == []
@@ -44,7 +47,8 @@ def test_split_check_that_fails_exits_1_and_writes_nothing(hashbench, toy, tmp_p
     toy.card.write_text(toy.card.read_text() + f'ids_sha256 = "{"0" * 64}"\n')
     hashbench("download toy --from-dir", toy.write_files(tmp_path / "given"))
     code, out, err = hashbench("split toy --protocol s1 --check")
-    assert (code, out) == (1, "")
+    assert code == 1
+    assert out == ""
     assert err.startswith("error: toy: the ids have checksum")
     assert not (paths.data() / "toy" / "splits").exists()
 
@@ -56,7 +60,8 @@ def test_split_check_says_what_it_proved_and_found(hashbench, tmp_path):
     parts = '[protocols.s1]\ndraw = "parts"\ntitle = ""\ncitation = ""\nquery = [10, 12]\n'
     store_toy(tmp_path, items, np.arange(12) % 2, parts + "database = [0, 10]\ntrain = [2, 8]\n", names=names)
     code, out, err = hashbench("split toy --protocol s1 --check")
-    assert (code, err) == (0, "")
+    assert code == 0
+    assert err == ""
     *_, labels, notes = out.split("\n\n")
     assert labels.splitlines() == [
         "query     1 items of each of 2 labels",
@@ -83,7 +88,9 @@ def test_split_check_says_which_queries_chose_settings_and_that_the_splits_test_
     search_of({"lsh": [[0.5, 0.4]]}, "ours", splits=5).save()
     code, out, err = hashbench("split digits --check")
     line = "validation: 0 of the 259 queries of each of 2 lists are test queries of the first 5 splits (searches: ours)"
-    assert (code, err, " ".join(out.split()).endswith(f"- {line}")) == (0, "", True)
+    assert code == 0
+    assert err == ""
+    assert " ".join(out.split()).endswith(f"- {line}") is True
     validation = hashbench.json("split digits --check")["validation"]
     assert [(each["searches"], each["n_tested"], each["is_old"]) for each in validation] == [(["ours"], 0, False)]
     assert "validation" not in hashbench("split digits").out
@@ -94,7 +101,8 @@ def test_split_needs_the_labels_alone(hashbench, tmp_path):
     rule += "query = [20, 24]\npool = [0, 20]\nvalidation = 4\n"
     store_toy(tmp_path, np.zeros((24, 2, 2, 3), np.uint8), np.arange(24) % 2, rule, labels_only=True)
     code, out, err = hashbench("split toy --protocol s1 --check")
-    assert (code, err) == (0, "")
+    assert code == 0
+    assert err == ""
     assert out.splitlines()[-1] == "- not compared by bytes: the items are not here"
     assert "validation      4  " in out
     with np.load(paths.data() / "toy" / "splits" / "s1-seed0.npz", allow_pickle=False) as file:
@@ -109,7 +117,8 @@ def test_download_from_a_folder_then_again(hashbench, toy, tmp_path):
 
 def test_download_of_an_embedded_set_says_so(hashbench):
     code, out, _ = hashbench("download digits")
-    assert (code, out) == (0, "digits: 1,797 items, ships with an installed package, nothing to download\n")
+    assert code == 0
+    assert out == "digits: 1,797 items, ships with an installed package, nothing to download\n"
 
 
 def test_what_a_check_proved_is_said_before_a_write_fails(hashbench, tmp_path):

@@ -25,7 +25,8 @@ from hashbench.runs.store import Store
 
 RNG = np.random.default_rng(5)
 CLASSES = ("rose", "sun flower", "tulip")
-N, D = 60, 6
+N = 60
+D = 6
 FEATURES = RNG.standard_normal((N, D)) + np.repeat(np.arange(3), 20)[:, None]
 IDS = np.repeat(np.arange(3), 20)
 WORDS = np.array(CLASSES)[IDS]
@@ -52,7 +53,8 @@ def test_a_folder_is_added_with_one_command(flowers: Path, hashbench: CommandLin
     (flowers / CLASSES[0] / "notes.txt").write_text("no image")
     (flowers / ".DS_Store").write_text("")
     code, out, err = hashbench("dataset add My-Flowers flowers")
-    assert (code, err) == (0, "")
+    assert code == 0
+    assert err == ""
     rule = "own: 1 queries a class; the whole database is trained on: 3 queries, 27 in the database, 27 to train"
     facts = [
         "my_flowers 30 images of 5 x 4 x 3",
@@ -66,8 +68,12 @@ def test_a_folder_is_added_with_one_command(flowers: Path, hashbench: CommandLin
     assert " ".join(out.split()) == " ".join(facts)
     card = load_card("my-flowers")
     data = store.verify(card)
-    assert (card.class_names, card.class_counts) == (list(CLASSES), [10, 10, 10])
-    assert (card.custom, card.citation, card.licence, card.sources) == (True, "", "", [])
+    assert card.class_names == list(CLASSES)
+    assert card.class_counts == [10, 10, 10]
+    assert card.custom is True
+    assert card.citation == ""
+    assert card.licence == ""
+    assert card.sources == []
     assert card.content_sha256 == data.sha256
     assert card.protocols["own"].ids_sha256 == split(data.labels, card.protocols["own"], "my_flowers", "own").sha256
     files = sorted(flowers.rglob("*.png"))
@@ -84,7 +90,8 @@ def test_then_everything_works_as_for_any_other_from_any_folder(
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
     row = hashbench.json("train itq flowers --protocol own --bits 8")
-    assert (row["status"], row["dataset"]) == ("ok", "flowers")
+    assert row["status"] == "ok"
+    assert row["dataset"] == "flowers"
     ap = row["searches"]["database"]["ap"]
     assert ap["n_queries"] == 9
     hashbench.done(f"encode {row['run']} --out run.npz")
@@ -163,12 +170,15 @@ def test_a_file_of_features_is_added(kind: str, hashbench: CommandLine) -> None:
     make, options, names = FILES[kind]
     write_labels()
     code, out, err = hashbench(f"dataset add mine {make()} {options}")
-    assert (code, err) == (0, "")
+    assert code == 0
+    assert err == ""
     card = load_card("mine")
     data = store.verify(card)
     np.testing.assert_array_equal(data.items, FEATURES.astype(np.float32))
     np.testing.assert_array_equal(data.labels, IDS)
-    assert (card.kind, card.class_names, card.class_counts) == ("features", names, [20, 20, 20])
+    assert card.kind == "features"
+    assert card.class_names == names
+    assert card.class_counts == [20, 20, 20]
     assert out.endswith("hashbench train itq mine --protocol own --bits 6\n")
 
 
@@ -200,12 +210,18 @@ def test_the_protocol_is_as_asked_for(hashbench: CommandLine) -> None:
     for seed in (0, 1):
         hashbench.done(f"{add_mine} --queries 4/class --train 5/class --seed {seed}")
         rule = load_card("mine").protocols["own"]
-        assert (rule.seed, rule.n_queries, rule.n_database, rule.n_train) == (seed, 12, 48, 15)
+        assert rule.seed == seed
+        assert rule.n_queries == 12
+        assert rule.n_database == 48
+        assert rule.n_train == 15
         drawn.add(rule.ids_sha256)
     assert len(drawn) == 2
     hashbench.done(f"{add_mine} --queries 7 --train 11")
     rule = load_card("mine").protocols["own"]
-    assert (rule.draw, rule.n_queries, rule.n_database, rule.n_train) == ("random", 7, 53, 11)
+    assert rule.draw == "random"
+    assert rule.n_queries == 7
+    assert rule.n_database == 53
+    assert rule.n_train == 11
     write_npz(items=FEATURES, labels=np.r_[IDS[:-1], 3])  # a class of one item
     hashbench.done(f"{add_mine} --queries 10")
 

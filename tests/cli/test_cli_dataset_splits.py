@@ -16,7 +16,8 @@ from hashbench.datasets.split import Split, split
 RNG = np.random.default_rng(7)
 ITEMS = RNG.standard_normal((30, 4)).astype(np.float32)
 LABELS = np.arange(30) % 3
-BASE, QUERY = slice(0, 24), slice(24, 30)
+BASE = slice(0, 24)
+QUERY = slice(24, 30)
 
 pytestmark = pytest.mark.usefixtures("here")
 
@@ -61,12 +62,14 @@ def one_file(*keys: str) -> str:
 def test_the_queries_are_those_that_are_given(make: Callable[[], str], hashbench: CommandLine) -> None:
     answer = hashbench.done("dataset add mine", make())
     rule = "own: 6 queries, which are given; the whole database is trained on: 6 queries, 24 in the database"
-    assert (rule in answer.text, answer.err) == (True, "")
+    assert rule in answer.text
+    assert answer.err == ""
     data = store.verify(load_card("mine"))
     ids = drawn("mine")
     np.testing.assert_allclose(data.items, ITEMS, atol=1e-6)
     assert data.labels.tolist() == LABELS.tolist()
-    assert (ids.query_ids.tolist(), ids.database_ids.tolist()) == ([*range(24, 30)], [*range(24)])
+    assert ids.query_ids.tolist() == [*range(24, 30)]
+    assert ids.database_ids.tolist() == [*range(24)]
     assert ids.train_ids.tolist() == ids.database_ids.tolist()
     assert hashbench.json("train itq mine --bits 4")["searches"]["database"]["ap"]["n_queries"] == 6
     repeated = load_card("mine").made_from  # from any folder
@@ -80,10 +83,12 @@ def test_folders_of_train_and_test_images(hashbench: CommandLine) -> None:
     write_images("set/test", {"dog": 2, "cat": 1})
     hashbench.done("dataset add pets set/train", Path("set/test").resolve())
     data = store.verify(load_card("pets"))
-    assert (load_card("pets").class_names, data.labels.tolist()) == (["cat", "dog"], [0, 0, 0, 1, 1, 1, 1, 0, 1, 1])
+    assert load_card("pets").class_names == ["cat", "dog"]
+    assert data.labels.tolist() == [0, 0, 0, 1, 1, 1, 1, 0, 1, 1]
     assert drawn("pets").query_ids.tolist() == [7, 8, 9]
     assert data.names is not None
-    assert [data.names[0], data.names[-1]] == [b"train/cat/0.png", b"test/dog/1.png"]
+    assert data.names[0] == b"train/cat/0.png"
+    assert data.names[-1] == b"test/dog/1.png"
     np.testing.assert_array_equal(data.items[-1], np.asarray(Image.open("set/test/dog/1.png")))
 
 

@@ -14,7 +14,9 @@ from hashbench.datasets.custom.add import nearest_of
 from hashbench.foundation import paths
 
 RNG = np.random.default_rng(6)
-N, Q, D = 200, 12, 8
+N = 200
+Q = 12
+D = 8
 BASE = RNG.integers(0, 100, (N, D))
 QUERIES = RNG.integers(0, 100, (Q, D))
 SQUARES = ((QUERIES[:, None] - BASE) ** 2).sum(axis=2)
@@ -59,7 +61,7 @@ def write_files() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "has_neighbours"),
+    "words, has_neighbours",
     [
         ("base.npy --queries query.npy", False),
         ("pair.npz", False),

@@ -14,7 +14,8 @@ from hashbench.foundation import extras, paths
 from hashbench.models._model import Weights
 from hashbench.models._weights import WeightsFile
 
-ITEMS, LABELS = np.zeros((6, 2, 2, 3), np.uint8), np.arange(6) % 2
+ITEMS = np.zeros((6, 2, 2, 3), np.uint8)
+LABELS = np.arange(6) % 2
 
 
 @pytest.fixture
@@ -84,7 +85,8 @@ def flip(path: Path) -> None:
 def test_verify_reads_every_byte_and_fails_where_one_is_wrong(doctor, tmp_path):
     card = store_toy(tmp_path, ITEMS, LABELS, "")
     code, lines = doctor("--verify")
-    assert (code, lines["toy"].endswith("; every byte is right")) == (0, True)
+    assert code == 0
+    assert lines["toy"].endswith("; every byte is right") is True
     flip(paths.data() / card.name / "toy.h5")
     code, lines = doctor()
     assert code == 0  # the head is whole
@@ -98,7 +100,8 @@ def test_a_damaged_file_is_said_without_verify(doctor, tmp_path):
     path = paths.data() / "toy" / "toy.h5"
     path.write_bytes(path.read_bytes()[:1000])
     code, lines = doctor()
-    assert (code, "damaged" in lines["toy"]) == (0, True)
+    assert code == 0
+    assert "damaged" in lines["toy"]
     assert doctor("--verify")[0] == 1
 
 

@@ -10,7 +10,8 @@ from support.small_pieces import small_pieces
 
 import hashbench as library
 
-N, N_BITS = 60, 10
+N = 60
+N_BITS = 10
 NOTE = "note: every query is an item of the database and its own neighbour: --exclude-self leaves it out\n"
 METRICS = "ap,ndcg,precision@5,auc,mrr,f1@r2,pr_area"
 LEFT_OUT = "eval codes.npz --exclude-self"

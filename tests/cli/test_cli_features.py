@@ -16,7 +16,8 @@ from hashbench.foundation import paths, progress
 def test_features_says_where_what_and_how_fast(hashbench):
     code, out, err = hashbench("features digits --model pixels --batch 300 --device cpu")
     path, shape, rate = out.splitlines()
-    assert (code, err) == (0, "")
+    assert code == 0
+    assert err == ""
     assert path == str(paths.data() / "digits" / "features" / "pixels.h5")
     assert shape == "1,797 items x 64, float32: --set features=pixels"
     assert rate.startswith("1,797 items in ")
@@ -25,7 +26,8 @@ def test_features_says_where_what_and_how_fast(hashbench):
     np.testing.assert_array_equal(found.array, open_dataset(load_card("digits")).items.reshape(1797, 64))
     assert set(found.provenance["code"]) == {"version", "commit", "dirty"}
     code, out, err = hashbench("features digits --model pixels")
-    assert (code, out.splitlines()[2]) == (0, "there already, of the same data, weights and constants")
+    assert code == 0
+    assert out.splitlines()[2] == "there already, of the same data, weights and constants"
 
 
 @pytest.mark.parametrize("arguments", [(), ("--quiet",)])

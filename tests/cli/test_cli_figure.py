@@ -40,7 +40,8 @@ def test_prints_the_points_as_csv(tmp_path: Path, hashbench: CommandLine) -> Non
     figure = tiny(tmp_path, "lines")
     Store.default().write(row_of(figure, "LSH", "12 bits", ap=0.3))
     code, out, error = hashbench("figure tiny")
-    assert (code, error) == (0, "tiny: 1 of 4 points are measured\n")
+    assert code == 0
+    assert error == "tiny: 1 of 4 points are measured\n"
     assert out.splitlines()[0] == "panel,series,axis,x,metric,published,measured,std,n_seeds,worst,best"
     assert out.splitlines()[1] == "Digits,LSH,bits,12,ap,0.250000,0.300000,,1,,"
     assert not folder().exists()
@@ -86,9 +87,13 @@ def test_json_has_all_points(hashbench: CommandLine) -> None:
     code, out, _ = hashbench("figure tiny blank --json")
     assert code == 0
     first, second = json.loads(out)["figures"]
-    assert (first["name"], first["kind"], first["paper"], first["n_measured"]) == ("tiny", "lines", "he2018tieaware", 0)
+    assert first["name"] == "tiny"
+    assert first["kind"] == "lines"
+    assert first["paper"] == "he2018tieaware"
+    assert first["n_measured"] == 0
     assert [point["published"] for point in first["points"]] == [0.25, 0.5, None, 0.75]
-    assert (second["name"], second["points"]) == ("blank", [])
+    assert second["name"] == "blank"
+    assert second["points"] == []
 
 
 def test_a_broken_figure_does_not_hide_the_others(tmp_path: Path, hashbench: CommandLine) -> None:
@@ -117,15 +122,18 @@ def test_run_and_status_take_the_cells_of_a_figure(hashbench: CommandLine) -> No
     assert code == 0
     assert [name.rsplit("-", 2)[0] for name in out.splitlines()] == ["digits-s1-lsh-12b", "digits-s1-lsh-24b"]
     code, out, _ = hashbench("status blank")
-    assert (code, out.splitlines()[0].split(";")[0]) == (0, "blank: 0 runs done, 0 failed, 2 missing")
+    assert code == 0
+    assert out.splitlines()[0].split(";")[0] == "blank: 0 runs done, 0 failed, 2 missing"
     code, out, _ = hashbench("status")
-    assert (code, [line.split()[0] for line in out.splitlines()]) == (0, ["table", "blank", "tiny"])
+    assert code == 0
+    assert [line.split()[0] for line in out.splitlines()] == ["table", "blank", "tiny"]
 
 
 def test_list_and_show(hashbench: CommandLine) -> None:
     assert figures.names() == ["blank", "tiny"]
     code, out, _ = hashbench("list figures")
-    assert (code, out.splitlines()) == (0, ["blank  Tiny. He et al. (2018)", "tiny   Tiny. He et al. (2018)"])
+    assert code == 0
+    assert out.splitlines() == ["blank  Tiny. He et al. (2018)", "tiny   Tiny. He et al. (2018)"]
     code, out, _ = hashbench("show tiny")
     assert code == 0
     assert "drawn  nothing is measured; drawn: the published values" in out.splitlines()

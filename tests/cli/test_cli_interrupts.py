@@ -76,7 +76,7 @@ def test_an_error_that_a_library_made_of_an_interrupt_is_none(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "where", "line"),
+    "arguments, where, line",
     [
         (["encode", "RUN", "items.npy", "--out", "x.npy"], "hashbench.runs.store.Store.named", NOTHING_WRITTEN),
         (["export", "RUN", "--to", "numpy"], "hashbench.runs.store.Store.named", NOTHING_WRITTEN),
@@ -156,7 +156,8 @@ def test_no_moment_ends_in_a_traceback_or_a_death_by_the_signal(tmp_path: Path, 
     done = subprocess.run(
         command, cwd=tmp_path, env={"PYTHONPATH": root}, capture_output=True, text=True, timeout=60, check=False
     )
-    assert (done.returncode, done.stderr) == (status, line)
+    assert done.returncode == status
+    assert done.stderr == line
 
 
 @pytest.fixture(scope="module")
@@ -230,7 +231,8 @@ def test_a_full_stdout_is_one_line(
     command = [sys.executable, "-m", "hashbench", *arguments, *([codes] if arguments == ["eval"] else [])]
     with Path("/dev/full").open("wb") as full:
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
-    assert (done.returncode, done.stderr) == (2, "error: standard output: No space left on device\n")
+    assert done.returncode == 2
+    assert done.stderr == "error: standard output: No space left on device\n"
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
@@ -238,7 +240,8 @@ def test_a_full_stderr_leaves_the_status() -> None:
     with Path("/dev/full").open("wb") as full:
         command = [sys.executable, "-m", "hashbench", "list", "nothing"]
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=full, timeout=60, check=False)
-    assert (done.returncode, done.stdout) == (2, b"")
+    assert done.returncode == 2
+    assert done.stdout == b""
 
 
 @pytest.mark.parametrize("buffered", ["", "1"])
@@ -253,14 +256,16 @@ def test_an_output_that_a_limit_cuts_off_is_an_error(
     command = [sys.executable, "-B", "-c", limited, "list", "papers", "--bibtex"]  # -B: bytecode would be cut off, too
     with (tmp_path / "out").open("wb") as file:
         done = subprocess.run(command, stdout=file, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
-    assert (done.returncode, done.stderr) == (2, "error: standard output: File too large\n")
+    assert done.returncode == 2
+    assert done.stderr == "error: standard output: File too large\n"
 
 
 def test_a_closed_stderr_is_no_error() -> None:
     """And no file that the command opens becomes its stderr."""
     command = [sys.executable, "-c", "import os; os.close(2); from hashbench.__main__ import main; main()", "--version"]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, timeout=60, check=False)
-    assert (done.returncode, done.stdout.split()[0]) == (0, "hashbench")
+    assert done.returncode == 0
+    assert done.stdout.split()[0] == "hashbench"
 
 
 def test_signs_that_reverse_a_line_or_end_it_are_printed_as_escapes() -> None:
@@ -289,7 +294,8 @@ def test_a_sign_that_a_terminal_lacks_is_replaced_in_text_and_json(charset: str)
         [sys.executable, "-c", program], capture_output=True, env=environment, timeout=60, check=False
     )
     shown = done.stdout.decode(charset).strip()
-    assert (done.returncode, done.stderr) == (0, done.stdout)
+    assert done.returncode == 0
+    assert done.stderr == done.stdout
     for sign in SIGNS:
         is_there = sign.encode(charset, "ignore") != b""
         assert (sign in shown) == is_there, sign

@@ -30,7 +30,7 @@ def test_former_options_are_no_options_and_what_is_said_in_their_place_is_one(co
 
 
 @pytest.mark.parametrize(
-    ("words", "says"),
+    "words, says",
     [
         ("train itq digits --compile", "--compile of hashbench train is gone: leave it out"),
         ("search x --method ivf", "--method of hashbench search is gone: all items are compared"),
@@ -41,7 +41,9 @@ def test_former_options_are_no_options_and_what_is_said_in_their_place_is_one(co
 )
 def test_what_is_gone_is_one_line(words: str, says: str, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = call(capsys, *words.split())
-    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert code == 2
+    assert out == ""
+    assert err.count("\n") == 1
     assert err.startswith(f"error: {says}")
 
 
@@ -53,7 +55,7 @@ def test_a_former_command_is_translated(capsys: pytest.CaptureFixture[str]) -> N
 
 
 @pytest.mark.parametrize(
-    ("words", "columns"),
+    "words, columns",
     [
         ("list runs", "name,dataset,protocol,method,seed,split_seed,budget,status,utc,maker,metric,mean"),
         ("show itq", "kind,part,name,value,note"),
@@ -68,5 +70,6 @@ def test_csv_is_one_block_with_headings(
     monkeypatch.setenv("HASHBENCH_DATA", str(tmp_path / "data"))
     code, out, _ = call(capsys, *words.split(), "--format", "csv")
     heading, *rows = csv.reader(io.StringIO(out))
-    assert (code, ",".join(heading)) == (0, columns)
+    assert code == 0
+    assert ",".join(heading) == columns
     assert all(len(row) == len(heading) for row in rows)

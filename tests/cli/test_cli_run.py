@@ -59,14 +59,16 @@ def test_a_failed_run_is_tried_again_only_when_asked(hashbench: CommandLine) -> 
     store.write(row_of_run(lsh, "failed"))
     code, _, err = hashbench("run tiny")
     note = f"note: 1 runs failed in an earlier call, {lsh.name} the first: --retry-failed runs them again"
-    assert (code, err.splitlines()[:2]) == (1, ["3 runs, 0 done, 2 to do", note])
+    assert code == 1
+    assert err.splitlines()[:2] == ["3 runs, 0 done, 2 to do", note]
     assert err.endswith("error: 1 of 3 runs failed\n")
     assert store.named(str(lsh.name)).status == "failed"
     assert hashbench("run tiny").code == 1  # there is nothing to do, and not all is measured
     assert hashbench.done("run tiny --retry-failed").err.startswith("3 runs, 2 done, 1 to do\n")
     assert store.named(str(lsh.name)).status == "ok"
     code, out, err = hashbench("run tiny --dry-run")
-    assert (code, out) == (0, "")
+    assert code == 0
+    assert out == ""
     note = "note: the rows of the runs done are stored; hashbench train ... --again trains one and compares it"
     assert err.splitlines() == ["3 runs, 3 done, 0 to do", note]
 
@@ -122,7 +124,8 @@ def test_two_commands_at_once_share_the_work(tiny_toy: str, tmp_path: Path) -> N
     assert stored_rows.names(Store.default().folder) == sorted(names_of(*runs))
     alone = row_of(runs[0], Store(tmp_path / "alone"))
     row = Store.default().named(alone.run)
-    assert (row.metrics, row.artefacts["histogram"]) == (alone.metrics, alone.artefacts["histogram"])
+    assert row.metrics == alone.metrics
+    assert row.artefacts["histogram"] == alone.artefacts["histogram"]
 
 
 def test_runs_whose_inputs_are_missing_are_not_tried(tiny_toy: str, hashbench: CommandLine) -> None:
@@ -143,7 +146,9 @@ def test_runs_whose_inputs_are_missing_are_not_tried(tiny_toy: str, hashbench: C
 def test_a_table_of_which_no_run_can_begin_is_three_lines_and_writes_nothing(hashbench: CommandLine) -> None:
     code, out, err = hashbench("run talr_table1")
     first, missing, error = err.splitlines()
-    assert (code, out, first) == (2, "", "80 runs, 0 done, 80 to do")
+    assert code == 2
+    assert out == ""
+    assert first == "80 runs, 0 done, 80 to do"
     assert missing.startswith("missing: the data set cifar10, the weights of vggf, the data set nuswide21 (80 of 80")
     assert error.startswith("error: no run can begin; to get it: hashbench download cifar10; get https://")
     remedies = "by hand, as hashbench show nuswide21 says; meanwhile hashbench run digits needs no download"
@@ -171,7 +176,8 @@ def test_in_a_log_each_run_is_a_line(hashbench: CommandLine) -> None:
     declare_table(TINY.replace('method = "itq"', 'method = "itq", settings = { bits = 100 }'))
     code, out, err = hashbench("run tiny")
     lines = err.splitlines()
-    assert (code, out) == (1, "")
+    assert code == 1
+    assert out == ""
     assert lines[0] == "3 runs, 0 done, 3 to do"
     shown = " ".join(lines[1:])
     assert re.search(r"1 of 3 runs done, 1 running, 0 failed, 00:\d\d left: digits-s1-lsh\S+ ap 0\.\d{3} ", shown)

@@ -171,7 +171,7 @@ def test_another_search_of_the_same_name_is_one_line(
 
 
 @pytest.mark.parametrize(
-    ("file", "old", "new", "complaint"),
+    "file, old, new, complaint",
     [
         ("lsh", '[false, true, "range"]', "[false, true]", "its space of lsh is not the one of today's file or --set"),
         ("itq", "high = 500", "high = 5000", "its space of itq is not the one of today's file or --set"),

@@ -13,7 +13,8 @@ from support.toy_root import recipe_of, table_of, write_card
 from hashbench.foundation import paths
 
 IDS = np.repeat(np.arange(3), 20)  # of the items of custom data sets
-N, D = 60, 6
+N = 60
+D = 6
 
 # command -> what its line holds; the files that are named are those of ``write_files``
 REFUSALS = {

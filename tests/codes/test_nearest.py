@@ -23,7 +23,7 @@ def test_ranks_are_the_places_an_item_takes_over_all_orders_of_tied_items(bits, 
 
 
 @pytest.mark.parametrize(
-    ("n_queries", "bits", "k", "says"),
+    "n_queries, bits, k, says",
     [
         (2, 4, 1, "2 queries: one is expected"),
         (0, 4, 1, "0 queries: one is expected"),
@@ -46,7 +46,10 @@ def test_blocks_and_long_codes_change_nothing(bits: int, monkeypatch: pytest.Mon
     monkeypatch.setattr(nearest, "BLOCK_WORDS", 7)
     near = neighbours(pack(query), pack(database), 30)
     assert near.distances.tolist() == sorted((query != database).sum(axis=1).tolist())
-    assert (near.items[0], near.items[-1], near.distances[-1], near.last[-1]) == (1, 0, bits, 30)
+    assert near.items[0] == 1
+    assert near.items[-1] == 0
+    assert near.distances[-1] == bits
+    assert near.last[-1] == 30
 
 
 def test_many_queries_are_each_searched_and_stay_in_order() -> None:

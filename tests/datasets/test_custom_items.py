@@ -91,7 +91,7 @@ def test_a_folder_without_images_or_for_features_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("values", "complaint"),
+    "values, complaint",
     [
         (np.uint8([0, 255]), "values from 0 to 255"),
         (np.int16([-3, 16]), "values from -3 to 16"),

@@ -34,7 +34,7 @@ def test_every_source_of_a_card_can_be_found_and_verified(name):
 PROTOCOLS = [(name, protocol) for name in cards() for protocol in load_card(name).protocols]
 
 
-@pytest.mark.parametrize(("name", "protocol"), PROTOCOLS)
+@pytest.mark.parametrize("name, protocol", PROTOCOLS)
 def test_every_protocol_states_its_sizes(name, protocol):
     card = load_card(name)
     rule = card.protocols[protocol]
@@ -79,13 +79,13 @@ def check_pinned_ids(name: str, protocol: str) -> None:
 SMALL = pinned_without_labels(most=100_000)
 
 
-@pytest.mark.parametrize(("name", "protocol"), SMALL)
+@pytest.mark.parametrize("name, protocol", SMALL)
 def test_ids_drawn_without_labels_are_pinned(name, protocol):
     check_pinned_ids(name, protocol)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "protocol"), sorted({*pinned_without_labels(most=1 << 30)} - {*SMALL}))
+@pytest.mark.parametrize("name, protocol", sorted({*pinned_without_labels(most=1 << 30)} - {*SMALL}))
 def test_ids_of_large_sets_drawn_without_labels_are_pinned(name, protocol):
     check_pinned_ids(name, protocol)
 
@@ -100,7 +100,8 @@ def test_where_the_labels_were_seen_all_ids_are_pinned(name):
 @pytest.mark.parametrize("name", ["flickr1m", "gist1m", "sift1m", "tiny580k"])
 def test_without_classes_the_nearest_are_relevant(name):
     relevance = load_card(name).protocol("structhash").relevance
-    assert (relevance.kind, relevance.percent) == ("nearest", 2)
+    assert relevance.kind == "nearest"
+    assert relevance.percent == 2
 
 
 def test_dashes_and_capitals_do_not_matter():

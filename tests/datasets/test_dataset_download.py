@@ -43,7 +43,8 @@ def test_a_second_call_does_nothing(toy, tmp_path):
     path = download(load_card("toy"), toy.write_files(tmp_path / "given"))
     before = path.stat()
     assert download(load_card("toy"), tmp_path / "nowhere") == path
-    assert (path.stat().st_mtime_ns, path.stat().st_ino) == (before.st_mtime_ns, before.st_ino)
+    assert path.stat().st_mtime_ns == before.st_mtime_ns
+    assert path.stat().st_ino == before.st_ino
 
 
 def test_an_embedded_set_needs_none(data_folder):
@@ -86,7 +87,7 @@ def test_an_archive_with_another_checksum_is_not_opened(tmp_path, monkeypatch, r
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "message"),
+    "old, new, message",
     [
         ("n_items = 24", "n_items = 23", "more than the 23 items"),
         ("n_items = 24", "n_items = 25", "24 items; the card states 25"),
@@ -131,7 +132,7 @@ def test_the_network_gives_the_same_and_the_archive_is_kept(served_toy, capfd):
 
 
 @pytest.mark.parametrize(
-    ("always", "message"), [(Answer(status=404), "404"), (Answer(body=b"<html>"), "announces 6 bytes")]
+    "always, message", [(Answer(status=404), "404"), (Answer(body=b"<html>"), "announces 6 bytes")]
 )
 def test_a_server_that_fails_or_lies_leaves_nothing(served_toy, refused, always, message):
     _, server = served_toy

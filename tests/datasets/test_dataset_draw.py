@@ -244,11 +244,12 @@ def test_a_label_that_queries_alone_carry_cannot_be_found() -> None:
     with pytest.raises(HashbenchError, match="label 1 is on queries alone"):
         split(labels, rule, "a", "s1")
     chosen = split(np.append(labels, [[0, 1]], axis=0), rule, "a", "s1")
-    assert (len(chosen.query_ids), len(chosen.database_ids)) == (4, 3)
+    assert len(chosen.query_ids) == 4
+    assert len(chosen.database_ids) == 3
 
 
 @pytest.mark.parametrize(
-    ("kind", "values", "message"),
+    "kind, values, message",
     [
         (PerClass, {"queries_per_class": 1, "train_per_class": 0, "database": "rest_without_train"}, "needs training"),
         (Random, {"draw": "random", "queries": 1, "train": 0, "database": "rest_without_train"}, "needs training"),

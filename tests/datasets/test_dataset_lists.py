@@ -201,9 +201,7 @@ def test_the_published_lists_are_what_the_card_says(published, name):
     assert len(np.unique(stored.names)) == card.n_items
 
 
-@pytest.mark.parametrize(
-    ("name", "folder"), [("nuswide21_lists", "nuswide21_partial"), ("nuswide81", "nuswide81_partial")]
-)
+@pytest.mark.parametrize("name, folder", [("nuswide21_lists", "nuswide21_partial"), ("nuswide81", "nuswide81_partial")])
 def test_a_set_without_its_database_list_says_so(published, monkeypatch, name, folder):
     monkeypatch.setattr("hashbench.datasets.download.fetch", _no_network)
     message = (

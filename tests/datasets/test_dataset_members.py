@@ -211,7 +211,7 @@ def test_a_pipe_in_a_folder_is_not_waited_for(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("value", "of_file", "of_directory", "message"), [(1, 6, 8, "encrypted"), (9, 8, 10, "damaged or truncated")]
+    "value, of_file, of_directory, message", [(1, 6, 8, "encrypted"), (9, 8, 10, "damaged or truncated")]
 )
 def test_a_zip_that_is_encrypted_or_of_an_unknown_compression_is_refused(
     tmp_path, value, of_file, of_directory, message

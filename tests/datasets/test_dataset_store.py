@@ -23,8 +23,10 @@ def stored(toy, tmp_path):
 
 def test_digits_need_no_download(data_folder):
     data = open_dataset(load_card("digits"))
-    assert (data.items.shape, data.items.dtype) == ((1797, 8, 8, 1), np.uint8)
-    assert (data.items.min(), data.items.max()) == (0, load_card("digits").value_max)
+    assert data.items.shape == (1797, 8, 8, 1)
+    assert data.items.dtype == np.uint8
+    assert data.items.min() == 0
+    assert data.items.max() == load_card("digits").value_max
     assert data.labels.dtype == np.int64
     assert data.sha256 == verify(load_card("digits")).sha256 == load_card("digits").content_sha256
     assert dataset_status(load_card("digits")).state == "embedded"
@@ -35,7 +37,8 @@ def test_what_is_stored_is_what_is_opened(toy, stored):
     data = open_dataset(load_card("toy"))
     np.testing.assert_array_equal(data.items, toy.images)
     np.testing.assert_array_equal(data.labels, toy.labels)
-    assert (data.items.dtype, data.labels.dtype) == (np.uint8, np.int64)
+    assert data.items.dtype == np.uint8
+    assert data.labels.dtype == np.int64
     assert data.items.flags.c_contiguous
     assert data.sha256 == content_sha256(toy.images, toy.labels.astype(np.int64))
     assert stored == path_of(load_card("toy"))
@@ -104,7 +107,8 @@ def test_damage_is_one_line_and_download_mends_it(toy, stored, tmp_path, damage)
     assert "\n" not in str(caught.value)
     if damage is not flip_a_pixel:  # the status looks at the head alone
         status = dataset_status(load_card("toy"))
-        assert (status.state, status.fault[-32:]) == ("damaged", "run hashbench download toy again")
+        assert status.state == "damaged"
+        assert status.fault[-32:] == "run hashbench download toy again"
     download(load_card("toy"), tmp_path / "toy-bin")
     np.testing.assert_array_equal(open_dataset(load_card("toy")).items, toy.images)
 
@@ -119,7 +123,9 @@ def test_verify_reads_every_byte_of_a_set_too_large_for_memory(toy, stored, monk
 
 def test_the_status_looks_at_the_head_alone(toy, stored, tmp_path):
     status = dataset_status(load_card("toy"))
-    assert (status.state, status.pinned, status.size_bytes) == ("stored", False, stored.stat().st_size)
+    assert status.state == "stored"
+    assert status.pinned is False
+    assert status.size_bytes == stored.stat().st_size
     sha256 = store.stated_sha256(load_card("toy"))
     assert sha256 == open_dataset(load_card("toy")).sha256
     toy.card.write_text(f'content_sha256 = "{sha256}"\n{toy.card.read_text()}')
@@ -147,7 +153,7 @@ def test_labels_alone_are_opened_where_there_are_no_items(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "message"),
+    "old, new, message",
     [
         ("[8, 8, 8]", "[9, 8, 7]", "class counts are [8, 8, 8]; the card states [9, 8, 7]"),
         ("n_classes", f'content_sha256 = "{"0" * 64}"\nn_classes', "the card states 000000000000"),

@@ -55,7 +55,7 @@ def toy(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("of", "left_out"), [("s1", ["s1"]), ("s1", ["s1", "s2", "s3"]), ("s2", ["s1", "s2"]), ("s3", ["s1", "s3"])]
+    "of, left_out", [("s1", ["s1"]), ("s1", ["s1", "s2", "s3"]), ("s2", ["s1", "s2"]), ("s3", ["s1", "s3"])]
 )
 def test_no_query_of_a_table_is_in_any_list(toy: None, of: str, left_out: list[str]) -> None:
     chosen = held_out(of, left_out)
@@ -83,7 +83,7 @@ def test_each_study_has_other_queries_and_each_is_always_the_same(toy: None) -> 
     assert np.array_equal(held_out("s1", ["s1"], 2).query_ids, studies[2])
 
 
-@pytest.mark.parametrize(("of", "repeat"), [("s1", 0), ("s1", 2), ("s2", 1), ("s3", 1)])
+@pytest.mark.parametrize("of, repeat", [("s1", 0), ("s1", 2), ("s2", 1), ("s3", 1)])
 def test_no_query_of_any_split_of_a_table_chooses_settings(toy: None, of: str, repeat: int) -> None:
     card = load_card("toy")
     chosen = held_out(of, ["s1", "s2", "s3"], repeat, splits=3)

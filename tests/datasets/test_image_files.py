@@ -122,7 +122,7 @@ def test_an_image_is_resized_as_a_whole_by_bicubic_interpolation(tmp_path):
     assert decode(path, (9, 5, 1)).shape == (9, 5, 1)
 
 
-@pytest.mark.parametrize(("mode", "form"), [("L", "JPEG"), ("L", "PNG"), ("1", "PNG"), ("LA", "PNG"), ("L", "GIF")])
+@pytest.mark.parametrize("mode, form", [("L", "JPEG"), ("L", "PNG"), ("1", "PNG"), ("LA", "PNG"), ("L", "GIF")])
 def test_grey_is_repeated_in_all_channels(tmp_path, mode, form):
     path = saved(tmp_path / "grey.JPEG", Image.fromarray(SCENE).convert(mode), format=form)
     image = decode(path, SHAPE)
@@ -131,7 +131,7 @@ def test_grey_is_repeated_in_all_channels(tmp_path, mode, form):
 
 
 @pytest.mark.parametrize(
-    ("mode", "form"), [("CMYK", "JPEG"), ("RGB", "JPEG"), ("RGBA", "PNG"), ("P", "PNG"), ("P", "GIF"), ("RGB", "BMP")]
+    "mode, form", [("CMYK", "JPEG"), ("RGB", "JPEG"), ("RGBA", "PNG"), ("P", "PNG"), ("P", "GIF"), ("RGB", "BMP")]
 )
 def test_every_common_kind_of_colour_becomes_rgb(tmp_path, mode, form):
     red = Image.new("RGB", (30, 40), (250, 10, 20)).convert(mode)

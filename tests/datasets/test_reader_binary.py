@@ -18,14 +18,16 @@ def cifar_rows(label_bytes: list[list[int]]) -> tuple[bytes, np.ndarray]:
     return b"".join(rows), images
 
 
-@pytest.mark.parametrize(("reader", "coarse"), [("cifar10_binary", []), ("cifar100_binary", [9])])
+@pytest.mark.parametrize("reader, coarse", [("cifar10_binary", []), ("cifar100_binary", [9])])
 def test_cifar(tmp_path, reader, coarse):
     its_card = card(reader, SHAPE, 5, 4)
     one, first = cifar_rows([[*coarse, 3], [*coarse, 0]])
     two, second = cifar_rows([[*coarse, label] for label in (1, 2, 1)])
     items, labels, blocks = read(its_card, tmp_path, {"one.bin": one, "two.bin": two})
     np.testing.assert_array_equal(items, np.concatenate([first, second]))
-    assert (labels.tolist(), labels.dtype, blocks) == ([3, 0, 1, 2, 1], np.int64, [2, 3])
+    assert labels.tolist() == [3, 0, 1, 2, 1]
+    assert labels.dtype == np.int64
+    assert blocks == [2, 3]
     assert f"one.bin: {len(one) - 1} bytes are not whole rows" in refusal(its_card, tmp_path, {"one.bin": one[:-1]})
     wrong, _ = cifar_rows([[*coarse, 0], [*coarse, 4]])
     assert "one.bin: row 1 has label 4; 0 to 3 exist" in refusal(its_card, tmp_path, {"one.bin": wrong})
@@ -45,7 +47,8 @@ def test_idx(tmp_path):
     files = {"l1": idx(LABELS), "i1": idx(IMAGES), "l2": idx(LABELS[:3]), "i2": idx(IMAGES[:3])}
     items, labels, blocks = read(MNIST, tmp_path, files)
     np.testing.assert_array_equal(items, np.concatenate([IMAGES, IMAGES[:3]])[..., None])
-    assert (labels.tolist(), blocks) == ([3, 0, 2, 2, 3, 0, 2], [4, 3])
+    assert labels.tolist() == [3, 0, 2, 2, 3, 0, 2]
+    assert blocks == [4, 3]
 
 
 IDX_FAULTS = {
@@ -93,7 +96,7 @@ def test_stl10_is_read_column_by_column_and_in_blocks(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    "change, message",
     [
         (lambda files: {**files, "X": files["X"][:-1]}, "X: fewer than the 1500 images"),
         (lambda files: {**files, "X": files["X"] + b"x"}, "X: more than the 1500 images"),

@@ -35,7 +35,8 @@ def test_batches_in_their_order(tmp_path, monkeypatch):
     items, read_labels, blocks = read(OF, tmp_path, {"train_data_batch_1.npz": one, "val_data.npz": two})
     np.testing.assert_array_equal(items, np.concatenate([images, more_images]))
     np.testing.assert_array_equal(read_labels, np.concatenate([labels, more_labels]))
-    assert (read_labels.dtype, blocks) == (np.int64, [4, 4, 2, 3])
+    assert read_labels.dtype == np.int64
+    assert blocks == [4, 4, 2, 3]
 
 
 def test_of_batch_10_the_first_50_of_each_class_come_first(tmp_path, monkeypatch):

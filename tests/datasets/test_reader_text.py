@@ -13,12 +13,13 @@ SPARSE = b"10 1:-1 2:0.631 4:1\n1 \n5 1:-0.999 2:-1 3:0.002 4:0.5\n"
 DENSE = b"9.0000 -1.0000 0.6310 -0.0000 1.0000 \n0 0 0 0 0\n4.0 -.999 -1 2e-3 0.5\n"
 
 
-@pytest.mark.parametrize(("of", "text"), [(USPS, SPARSE), (USPS, DENSE)])
+@pytest.mark.parametrize("of, text", [(USPS, SPARSE), (USPS, DENSE)])
 def test_rows_and_classes(tmp_path, of, text):
     items, labels, _ = read(of, tmp_path, {"x": text})
     assert items.dtype == np.float32
     assert items.tobytes() == ROWS.tobytes()  # a minus zero is a zero
-    assert (labels.tolist(), labels.dtype) == (DIGITS, np.int64)
+    assert labels.tolist() == DIGITS
+    assert labels.dtype == np.int64
 
 
 def test_every_value_of_three_decimals_is_told_from_one_of_six(tmp_path):

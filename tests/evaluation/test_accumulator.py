@@ -103,7 +103,7 @@ def test_batches_from_both_places_are_scored_on_the_cpu(monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize(
-    ("batch", "says"),
+    "batch, says",
     [
         ({}, "nothing to add: query_codes and query_labels"),
         ({"query_codes": np.eye(4)}, "query_codes and query_labels: a batch needs both"),

@@ -69,7 +69,8 @@ def test_deephash(drawn: CodeSet, cutoff: int | None) -> None:
 
 @given(code_sets(max_items=40), cutoffs)
 def test_hashnet(drawn: CodeSet, cutoff: int | None) -> None:
-    n_bits, n_items = drawn.query.shape[1], len(drawn.database)
+    n_bits = drawn.query.shape[1]
+    n_items = len(drawn.database)
     if cutoff is not None and cutoff > n_items:
         with pytest.raises(HashbenchError, match=f"hashnet: R = {cutoff} of {n_items} items"):
             printed("hashnet", drawn, cutoff)
@@ -109,7 +110,8 @@ def test_talr_ap(drawn: CodeSet, cutoff: int | None) -> None:
 
 def tie_average(distance: np.ndarray, gain: np.ndarray, weight: np.ndarray) -> float:
     """The sum over tie groups of their mean gain times the weights of their ranks."""
-    total, before = 0.0, 0
+    total = 0.0
+    before = 0
     for d in sorted(set(distance.tolist())):
         group = gain[distance == d]
         total += group.mean() * weight[before : before + len(group)].sum()
@@ -135,9 +137,12 @@ def test_talr_tie_aware(drawn: CodeSet) -> None:
 
 
 def tie_aware_ap(distance: np.ndarray, relevant: np.ndarray) -> float:
-    total, n0, p0 = 0.0, 0, 0
+    total = 0.0
+    n0 = 0
+    p0 = 0
     for d in sorted(set(distance.tolist())):
-        n, p = int((distance == d).sum()), int((relevant & (distance == d)).sum())
+        n = int((distance == d).sum())
+        p = int((relevant & (distance == d)).sum())
         step = (p - 1) / (n - 1) if n > 1 else 0.0
         total += p / n * sum((p0 + 1 + j * step) / (n0 + j + 1) for j in range(n)) if p else 0.0
         n0, p0 = n0 + n, p0 + p

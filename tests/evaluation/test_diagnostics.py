@@ -46,7 +46,8 @@ def test_pieces_and_blocks_do_not_show(seed: int, n_bits: int, n: int, block: in
     assert found.dead == tuple(dead)
     assert found.duplicates == tuple(pair for pair in duplicates if pair[0] not in dead)
     assert found.n_distinct == len(set(map(bytes, bits)))
-    assert (found.n_items, found.n_bits) == (n, n_bits)
+    assert found.n_items == n
+    assert found.n_bits == n_bits
     np.testing.assert_array_equal(found.ones, bits.mean(axis=0))
 
 
@@ -77,5 +78,7 @@ def test_queries_that_meet_nothing_are_counted() -> None:
     database = pack(np.array([[0, 0, 0, 0], [0, 0, 0, 1]], np.uint8))
     counted = count(query, database, from_labels(np.array([1, 9, 2]), np.array([1, 2])))
     met = diagnose_queries(counted)
-    assert (met.without_relevant, met.empty_balls, met.twins) == (1, 1, 1)
+    assert met.without_relevant == 1
+    assert met.empty_balls == 1
+    assert met.twins == 1
     assert diagnose_queries(counted, radius=3).empty_balls == 0

@@ -38,7 +38,9 @@ def alone(codes: CodeSet, q: int, row: int, names: list[str], ties: Any, weights
 def test_each_query_is_scored_as_against_a_database_without_itself(
     codes: CodeSet, ties: str, weighted: bool, data: st.DataObject
 ) -> None:
-    n_queries, n_items, n_bits = len(codes.query), len(codes.database), codes.query.shape[1]
+    n_queries = len(codes.query)
+    n_items = len(codes.database)
+    n_bits = codes.query.shape[1]
     own = np.array(data.draw(st.lists(st.integers(-1, n_items - 1), min_size=n_queries, max_size=n_queries)))
     weights = np.random.default_rng(n_bits).integers(0, 4, n_bits) if weighted else None
     names = NAMES if weighted else [*NAMES, *AT_RADII]
@@ -97,7 +99,7 @@ def test_the_same_array_for_both_is_warned_of_unless_one_decides() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "says"),
+    "given, says",
     [
         (True, "exclude_self=True: query and database are not the same items in the same order: give the database row"),
         ([0, 1, 2], "exclude_self: int64 of shape (3,): the database row of each of the 2 queries is expected"),

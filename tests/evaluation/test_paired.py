@@ -31,7 +31,8 @@ def t_of_plain_samples(a: Splits, b: Splits, samples: int) -> list[float]:
     """|t| of samples of splits, and of single queries in each of them."""
     dice = random.Random(1)
     splits = [(of_a - of_b).tolist() for of_a, of_b in zip(a, b, strict=True)]
-    n, mean = len(splits), fmean(fmean(split) for split in splits)
+    n = len(splits)
+    mean = fmean(fmean(split) for split in splits)
     found = []
     for _ in range(samples):
         drawn = [fmean(dice.choices(split, k=len(split))) for split in dice.choices(splits, k=n)]
@@ -39,7 +40,7 @@ def t_of_plain_samples(a: Splits, b: Splits, samples: int) -> list[float]:
     return found
 
 
-@pytest.mark.parametrize(("shift", "n_splits", "of_splits"), [(0.02, 5, 0.004), (0.01, 3, 0.004), (0.06, 5, 0.06)])
+@pytest.mark.parametrize("shift, n_splits, of_splits", [(0.02, 5, 0.004), (0.01, 3, 0.004), (0.06, 5, 0.06)])
 def test_it_is_the_bootstrap_of_plain_loops(shift: float, n_splits: int, of_splits: float) -> None:
     a, b = two_methods(n_splits, 60, shift, 4, of_splits)
     means = [float((of_a - of_b).mean()) for of_a, of_b in zip(a, b, strict=True)]
@@ -68,9 +69,14 @@ def test_of_one_split_it_is_scipys_t_test_over_the_queries_and_says_that_it_is_o
 @given(st.integers(1, 6), st.integers(2, 40), st.integers(0, 9))
 def test_the_other_way_round_it_turns_the_sign(n_splits: int, n_queries: int, seed: int) -> None:
     a, b = two_methods(n_splits, n_queries, seed=seed)
-    one, other = compare_paired(a, b, samples=200), compare_paired(b, a, samples=200)
-    assert (other.a, other.b, other.difference, other.p) == (one.b, one.a, -one.difference, one.p)
-    assert (other.low, other.high) == (-one.high, -one.low)
+    one = compare_paired(a, b, samples=200)
+    other = compare_paired(b, a, samples=200)
+    assert other.a == one.b
+    assert other.b == one.a
+    assert other.difference == -one.difference
+    assert other.p == one.p
+    assert other.low == -one.high
+    assert other.high == -one.low
 
 
 @pytest.mark.parametrize("n_splits", [1, 5])
@@ -94,7 +100,10 @@ def test_a_query_without_a_value_in_one_is_left_out_of_both() -> None:
 def test_equal_scores_have_difference_0_and_p_1(n_splits: int, rounding: float) -> None:
     a, _ = two_methods(n_splits)
     found = compare_paired(a, [of + rounding for of in a])
-    assert (found.difference, found.low, found.high, found.p) == (0.0, 0.0, 0.0, 1.0)
+    assert found.difference == 0.0
+    assert found.low == 0.0
+    assert found.high == 0.0
+    assert found.p == 1.0
 
 
 @given(st.integers(2, 6), st.floats(-0.02, 0.02), st.integers(0, 20))
@@ -115,14 +124,14 @@ def share_covered(deviation_of_splits: float, deviation_of_queries: float, times
     return covered / times
 
 
-@pytest.mark.parametrize(("of_splits", "of_queries"), [(0.002, 0.1), (0.0, 0.12), (0.0037, 0.03)])
+@pytest.mark.parametrize("of_splits, of_queries", [(0.002, 0.1), (0.0, 0.12), (0.0037, 0.03)])
 def test_the_interval_covers_the_true_difference_as_often_as_it_says(of_splits: float, of_queries: float) -> None:
     """Whether splits differ by their queries alone or beyond; a percentile interval covers .83 to .99 of them."""
     assert share_covered(of_splits, of_queries, 400) == pytest.approx(0.95, abs=0.03)
 
 
 @pytest.mark.parametrize(
-    ("a", "b", "fault"),
+    "a, b, fault",
     [
         ([], [], "0 and 0 splits: the same splits of both methods are expected"),
         ([[0.1, 0.2]], [[0.1, 0.2], [0.1, 0.2]], "1 and 2 splits"),

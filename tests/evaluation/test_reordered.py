@@ -34,7 +34,7 @@ def expected(
     return sum(shares, Fraction()) / len(shares)
 
 
-@pytest.mark.parametrize(("n_bits", "k", "m"), [(2, 2, 4), (3, 3, 6), (5, 3, 5), (3, 4, 12), (1, 1, 1), (3, 3, 20)])
+@pytest.mark.parametrize("n_bits, k, m", [(2, 2, 4), (3, 3, 6), (5, 3, 5), (3, 4, 12), (1, 1, 1), (3, 3, 20)])
 def test_it_is_the_mean_over_all_draws_of_the_tied_items(n_bits: int, k: int, m: int) -> None:
     items = RNG.random((12, n_bits)) > 0.5
     z = RNG.standard_normal((6, n_bits))
@@ -48,7 +48,8 @@ def test_it_is_the_mean_over_all_draws_of_the_tied_items(n_bits: int, k: int, m:
 
 
 def test_with_all_items_as_candidates_it_is_the_recall_of_the_asymmetric_distance() -> None:
-    items, z = RNG.random((40, 16)) > 0.5, RNG.standard_normal((3, 16))
+    items = RNG.random((40, 16)) > 0.5
+    z = RNG.standard_normal((3, 16))
     near = np.argsort(-np.where(items, 1, -1) @ z.T, axis=0).T[:, 2:7]
     assert reordered_recall(pack(z > 0), pack(items), z, near, 40) == pytest.approx([0.6] * 3)
 

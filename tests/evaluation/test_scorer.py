@@ -11,8 +11,10 @@ from hashbench.metrics import Metrics
 from hashbench.relevance.labels import from_labels
 
 RNG = np.random.default_rng(5)
-QUERY, DATABASE = RNG.integers(0, 2, (7, 9)), RNG.integers(0, 2, (30, 9))
-QUERY_LABELS, LABELS = RNG.integers(0, 3, 7), RNG.integers(0, 3, 30)
+QUERY = RNG.integers(0, 2, (7, 9))
+DATABASE = RNG.integers(0, 2, (30, 9))
+QUERY_LABELS = RNG.integers(0, 3, 7)
+LABELS = RNG.integers(0, 3, 30)
 NAMES = Metrics.parse("ap,ndcg@5,precision@r2")
 PIECES = [
     (pack(DATABASE[rows]), from_labels(QUERY_LABELS, LABELS[rows]))

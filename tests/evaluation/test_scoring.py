@@ -95,7 +95,8 @@ def test_a_gpu_refuses_what_the_cpu_refuses(monkeypatch: pytest.MonkeyPatch) -> 
     from support.torch_on_cpu import stand_in_for_cuda
 
     stand_in_for_cuda(monkeypatch)
-    codes, ids = torch.eye(4), torch.arange(4)
+    codes = torch.eye(4)
+    ids = torch.arange(4)
     for query, database, labels in (
         (codes, codes[:, :3], ids),
         (codes, codes, ids[:2]),
@@ -191,11 +192,12 @@ def test_what_cannot_be_plotted_is_said_in_one_line() -> None:
 
 
 CASE = [[1, 0]], [[1, 0], [1, 1], [0, 0]], [7], [7, 7, 3]
-CODES, IDS = np.eye(4), np.arange(4)
+CODES = np.eye(4)
+IDS = np.arange(4)
 
 
 @pytest.mark.parametrize(
-    ("arguments", "says"),
+    "arguments, says",
     [
         ((CODES, CODES[:, :3], IDS, IDS), "must agree"),
         ((CODES, CODES, IDS, IDS[:2]), "rows must match"),

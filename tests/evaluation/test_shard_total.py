@@ -44,7 +44,8 @@ def of_one_class(database: np.ndarray) -> CodeSet:
 
 def total_of(folder: Path, order: st.DataObject | None = None) -> Total:
     """The sum of the shards of the folder, in an order that is drawn."""
-    source, shards = Source((folder / "queries.npz",), BY_ITEMS), shards_of(str(folder / "db-*.npz"))
+    source = Source((folder / "queries.npz",), BY_ITEMS)
+    shards = shards_of(str(folder / "db-*.npz"))
     total = None
     for shard in shards if order is None else order.draw(st.permutations(shards)):
         counted = CountTask(source, shard, source.content_of(shard)).run()
@@ -70,13 +71,12 @@ def test_any_shards_in_any_order_are_the_whole(
         assert found.evidence.n_items == len(codes.database)
         assert found.evidence.histogram.sha256() == expected.sha256()
         assert found.evidence.without_class == whole.relevance.without_class()
-        alike, of = diagnostics.diagnose(whole.database), found.evidence.tally.diagnostics()
-        assert (of.n_items, of.n_distinct, of.dead, of.duplicates) == (
-            alike.n_items,
-            alike.n_distinct,
-            alike.dead,
-            alike.duplicates,
-        )
+        alike = diagnostics.diagnose(whole.database)
+        of = found.evidence.tally.diagnostics()
+        assert of.n_items == alike.n_items
+        assert of.n_distinct == alike.n_distinct
+        assert of.dead == alike.dead
+        assert of.duplicates == alike.duplicates
         np.testing.assert_array_equal(of.ones, alike.ones)
 
 

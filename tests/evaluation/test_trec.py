@@ -22,7 +22,8 @@ def read_run(path: Path) -> dict[str, list[str]]:
     scored = defaultdict(list)
     for line in path.read_text().splitlines():
         query, q0, item, rank, score, tag = line.split(" ")
-        assert (q0, tag) == ("Q0", "hashbench")
+        assert q0 == "Q0"
+        assert tag == "hashbench"
         scored[query].append((-float(score), item, int(rank)))
     for rows in scored.values():
         assert [rank for _, _, rank in sorted(rows)] == list(range(1, len(rows) + 1)), "ranks agree with the order"
@@ -39,7 +40,8 @@ def read_qrels(path: Path) -> dict[str, dict[str, int]]:
 
 
 def average_precision(ranking: list[str], relevant: dict[str, int]) -> float:
-    hits, total = 0, 0.0
+    hits = 0
+    total = 0.0
     for rank, item in enumerate(ranking, 1):
         if item in relevant:
             hits += 1
@@ -50,9 +52,11 @@ def average_precision(ranking: list[str], relevant: dict[str, int]) -> float:
 @given(codes=code_sets(max_items=30))
 def test_ap_of_the_files_is_ap_in_database_order(codes: CodeSet, tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = tmp_path_factory.mktemp("trec")
-    query, database = pack(codes.query), pack(codes.database)
+    query = pack(codes.query)
+    database = pack(codes.database)
     trec.write_trec(folder, query, database, codes.relevance)
-    run, qrels = read_run(folder / "run.txt"), read_qrels(folder / "qrels.txt")
+    run = read_run(folder / "run.txt")
+    qrels = read_qrels(folder / "qrels.txt")
     counted = count(query, database, codes.relevance)
     in_order = ties.in_order(hamming(query, database), codes.relevance)
     ordered = metrics.evaluate_with_extremes(counted, Metrics.parse(["ap"]), "order", in_order)["ap"].values

@@ -82,7 +82,9 @@ def test_the_real_system_finds_the_nearest(
     np.savez(tmp_path / "codes.npz", query_codes=queries, database_codes=database)
     out = tmp_path / "out"
     code, printed, error = call(capsys, "export", tmp_path / "codes.npz", "--codes", "--to", target, "--out", out)
-    assert (code, error, printed.split()) == (0, "", [str(out / TARGETS[target].file), str(out / README)])
+    assert code == 0
+    assert error == ""
+    assert printed.split() == [str(out / TARGETS[target].file), str(out / README)]
     assert sorted(path.name for path in out.iterdir()) == sorted([TARGETS[target].file, README])
     assert "learned weights" not in (out / README).read_text()
     assert ("the last 4 are 0" in (out / README).read_text()) == (n_bits == 12 and target != "pgvector")
@@ -95,7 +97,8 @@ def test_the_real_system_finds_the_nearest(
         ids, distances = searched(out, needed)
     expected = neighbours_of(pack(queries), pack(database), TOP)
     assert distances.tolist() == [nearest.distances.tolist() for nearest in expected]
-    assert (ids.shape, [len(set(row)) for row in ids.tolist()]) == ((Q, TOP), [TOP] * Q)
+    assert ids.shape == (Q, TOP)
+    assert [len(set(row)) for row in ids.tolist()] == [TOP] * Q
     # whatever the order of ties, an item that is named lies at the distance that is named
     assert ((database[ids] != queries[:, None]).sum(axis=2) == distances).all()
     n_compared = 0
@@ -154,7 +157,8 @@ def test_the_run_is_named_in_full_and_the_ids_of_its_items_are_beside(
     status, printed, error = call(
         capsys, "export", run.row.run[:-3], "--codes", "--to", "numpy", "--out", out, "--json"
     )
-    assert (status, error) == (0, "")
+    assert status == 0
+    assert error == ""
     assert [Path(path).name for path in json.loads(printed)] == ["codes.npy", README, "ids.npy"]
     text = (out / README).read_text()
     assert text.count(f"the run `{run.row.run}`") == 2 and 'np.load("ids.npy")[ids]' in text
@@ -168,7 +172,9 @@ def test_the_run_is_named_in_full_and_the_ids_of_its_items_are_beside(
     assert np.array_equal(np.load(tmp_path / "of_file" / "ids.npy"), ids + 7)
     shutil.rmtree(paths.data() / "toy")
     status, printed, error = call(capsys, "export", run.row.run, "--codes", "--to", "numpy", "--out", tmp_path / "new")
-    assert (status, len(printed.split()), len(error.splitlines())) == (0, 2, 1)
+    assert status == 0
+    assert len(printed.split()) == 2
+    assert len(error.splitlines()) == 1
     assert error.startswith("note: ids.npy, the ids of the items in the data set, is not written: ")
     assert "it is no id of a data set" in (tmp_path / "new" / README).read_text()
 
@@ -213,7 +219,9 @@ def test_vectors_are_no_codes(capsys: pytest.CaptureFixture[str], tmp_path: Path
         np.savez(source, vectors=np.abs(vectors) if content == "positive" else vectors)
     place = f"{source}:vectors" if content != "queries and database" else source
     status, printed, error = call(capsys, "export", place, "--codes", "--to", "numpy", "--out", tmp_path / "out")
-    assert (status, printed, len(error.splitlines())) == (2, "", 1)
+    assert status == 2
+    assert printed == ""
+    assert len(error.splitlines()) == 1
     assert " is in it, and is no bit: hashbench encode RUN FILE makes codes of vectors" in error
     assert not (tmp_path / "out").exists()
 
@@ -237,14 +245,16 @@ def test_a_missing_extra_is_one_line_and_nothing_is_written(
     options = ["--layout", "items-by-bits", "--to", target, "--out", tmp_path / "out"]
     code, printed, error = call(capsys, "export", tmp_path / "codes.npy", "--codes", *options)
     extra = how_to_install("search" if target == "faiss" else target)
-    assert (code, printed, len(error.splitlines())) == (2, "", 1)
+    assert code == 2
+    assert printed == ""
+    assert len(error.splitlines()) == 1
     assert error.startswith(f"error: --to {target} needs ")
     assert error.endswith(f": {extra}\n")
     assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    "change, said",
     [
         ({"to": "faisss"}, "unknown target 'faisss': did you mean faiss?"),
         ({"out": "full"}, "full: exists and is not empty: remove it, or name another with --out"),
@@ -273,6 +283,8 @@ def test_bad_input_is_one_line(
     source = values.pop("source")
     options = [f"--{name}={value}" for name, value in values.items()]
     code, printed, error = call(capsys, "export", source, "--codes", *options)
-    assert (code, printed, len(error.splitlines())) == (2, "", 1)
+    assert code == 2
+    assert printed == ""
+    assert len(error.splitlines()) == 1
     assert said in error
     assert not Path("out").exists()

@@ -68,7 +68,7 @@ def test_a_name_without_its_weights_names_a_run_and_nothing_more(images: np.ndar
 
 
 @pytest.mark.parametrize(
-    ("name", "weights", "complaint"),
+    "name, weights, complaint",
     [
         ("resnet9", None, "resnet9 is trained from scratch and has no features: .*: --model resnet9 --weights NAME"),
         ("resnet9", "none", "--weights none: no such weights"),
@@ -93,7 +93,8 @@ def test_what_cannot_be_extracted_is_one_line(
 def test_the_command_prints_the_name_for_training(images: np.ndarray, capsys: pytest.CaptureFixture[str]) -> None:
     file = stored(1)
     code, out, err = call(capsys, "features", "toy", "--model", "resnet9", "--weights", "resnet9-w4-toy-s1")
-    assert (code, err) == (0, "")
+    assert code == 0
+    assert err == ""
     assert out.splitlines()[1] == f"150 items x 32, float32: --set features=resnet9_{file.sha256[:12]}"
 
 
@@ -123,7 +124,9 @@ def test_features_of_ones_own_weights_are_named_by_their_checksum(
     files[f"{SQUEEZED}_{foreign(Path('checkpoint.pth'), 2, wrapped=True)}"] = "checkpoint.pth"
     for name, file in files.items():
         code, out, err = call(capsys, "features", "toy", "--model", SQUEEZED, "--weights", file)
-        assert (code, out.splitlines()[1], err) == (0, f"30 items x 512, float32: --set features={name}", "")
+        assert code == 0
+        assert out.splitlines()[1] == f"30 items x 512, float32: --set features={name}"
+        assert err == ""
         Path(file).unlink()
     one, two, three = (open_features(load_card("toy"), name).array for name in files)
     assert np.array_equal(two, three)

@@ -39,7 +39,8 @@ def test_the_curves_are_those_of_the_histogram(tmp_path: Path) -> None:
         ("recall", 0.5, 1.0),
         ("recall", 1.0, 0.5),
     ]
-    assert (drawing.n_measured, drawing.missing) == (1, "1 of 2 methods are measured")
+    assert drawing.n_measured == 1
+    assert drawing.missing == "1 of 2 methods are measured"
     by_rank, by_recall = axes_of(drawing).axes
     assert [len(ax.get_lines()) for ax in (by_rank, by_recall)] == [1, 1]
 
@@ -48,7 +49,8 @@ def test_several_runs_give_their_mean(tmp_path: Path) -> None:
     figure = tiny(tmp_path, "curves", "", ONE_COLUMN)
     drawing = filled(figure, kept(figure, "LSH", FIRST), kept(figure, "LSH", SECOND, 1))
     first = drawing.points[0]
-    assert (first["precision"], first["n_runs"]) == (pytest.approx((1 + 0) / 2), 2)
+    assert first["precision"] == pytest.approx((1 + 0) / 2)
+    assert first["n_runs"] == 2
 
 
 def test_without_the_histograms_nothing_is_drawn_or_removed(tmp_path: Path) -> None:
@@ -71,12 +73,13 @@ def test_a_histogram_of_other_codes_is_not_drawn(tmp_path: Path, caplog: pytest.
 
 def test_nothing_measured_is_said(tmp_path: Path) -> None:
     drawing = filled(tiny(tmp_path, "curves", "", ONE_COLUMN))
-    assert (list(drawing.points), drawing.missing) == ([], "nothing is measured; nothing is drawn")
+    assert list(drawing.points) == []
+    assert drawing.missing == "nothing is measured; nothing is drawn"
     assert not drawing.keeps_files
 
 
 @pytest.mark.parametrize(
-    ("cells", "complaint"),
+    "cells, complaint",
     [
         (CELLS, "row 'LSH' has several cells; a figure of curves draws one run of each row"),
         (

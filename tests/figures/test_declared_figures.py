@@ -134,7 +134,8 @@ def test_sparse_hash_figure_3_is_the_speed_up_of_tables_2_and_4() -> None:
         assert found == values
     text = lines("sparse_hash")
     at = next(i for i, line in enumerate(text) if line.startswith("Figure 3"))
-    left, right = text[at - 2], text[at - 1]  # each tick is there three times: 111 222 333 444 ... 60 60 60
+    left = text[at - 2]
+    right = text[at - 1]  # each tick is there three times: 111 222 333 444 ... 60 60 60
     assert re.match(r"111222333444.*202020.*404040.*606060", left) and "80" not in left
     assert re.match(r"111222333(?!444).*100100100.*200200200", right)
     assert all(panel.endswith("SUF UpperboundOursVQTh") for panel in (left, right))
@@ -150,10 +151,14 @@ def test_structhash_figure_1_has_three_panels_of_ndcg_by_bits() -> None:
 
 def test_structhash_figure_2_shows_sixteen_queries_in_two_columns() -> None:
     (cell,) = cells("structhash_figure2")
-    assert (cell.method, cell.settings["loss"], cell.settings["bits"]) == ("structhash", "ndcg", 64)
+    assert cell.method == "structhash"
+    assert cell.settings["loss"] == "ndcg"
+    assert cell.settings["bits"] == 64
     file = figures.load("structhash_figure2").file
     assert isinstance(file, ExamplesFile)
-    assert (file.kind, file.queries, file.panels_across) == ("ranking_examples", 16, 2)
+    assert file.kind == "ranking_examples"
+    assert file.queries == 16
+    assert file.panels_across == 2
     assert panels_before("structhash", "Figure 2: Some ranking examples of our method.") == 16
 
 

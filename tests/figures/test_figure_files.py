@@ -12,7 +12,7 @@ TABLE = 'table = "talr_table1"\n'
 
 
 @pytest.mark.parametrize(
-    ("kind", "keys", "cells", "complaint"),
+    "kind, keys, cells, complaint",
     [
         ("lines", "", "", "either table, the name of a table, or groups of its own cells are expected"),
         ("lines", TABLE, CELLS, "either table, the name of a table, or groups of its own cells are expected"),

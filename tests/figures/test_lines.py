@@ -29,7 +29,7 @@ rows = [{ label = "Ours" }]
 # The bound
 
 
-@pytest.mark.parametrize(("d", "k"), [(d, k) for d in range(1, 8) for k in range(1, d + 1)])
+@pytest.mark.parametrize("d, k", [(d, k) for d in range(1, 8) for k in range(1, d + 1)])
 def test_the_bound_is_what_all_pairs_of_codes_give(d: int, k: int) -> None:
     codes = [set(code) for code in combinations(range(d), k)]
     sharing = sum(bool(a & b) for a in codes for b in codes)
@@ -37,7 +37,7 @@ def test_the_bound_is_what_all_pairs_of_codes_give(d: int, k: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("d", "values"),
+    "d, values",
     [(64, [64, 16.1, 7.34, 4.30]), (256, [256, 64.1, 28.7, 16.3]), (512, [512, 128, 57.1])],
 )
 def test_the_bound_has_the_values_that_the_networks_of_the_paper_have(d: int, values: list[float]) -> None:
@@ -79,7 +79,9 @@ def test_points_lie_in_the_order_of_the_axis(tmp_path: Path) -> None:
     assert list(published_itq.get_xdata()) == [24] and list(published_itq.get_ydata()) == [0.75]
     (measured,) = ax.containers
     assert list(measured[0].get_xdata()) == [12, 24] and list(measured[0].get_ydata()) == [0.2, 0.4]
-    assert (ax.get_title(loc="left"), ax.get_xlabel(), ax.get_ylabel()) == ("Digits", "bits", "AP")
+    assert ax.get_title(loc="left") == "Digits"
+    assert ax.get_xlabel() == "bits"
+    assert ax.get_ylabel() == "AP"
     assert drawing.missing == "2 of 4 points are measured"
 
 
@@ -126,11 +128,12 @@ def test_bytes_are_an_axis_whatever_the_bits_of_each_method(tmp_path: Path) -> N
     drawing = filled(figure, row_of(figure, "LSH", "24 bits", ap=0.4), row_of(figure, "ITQ", "24 bits", ap=0.5))
     assert {(point["series"], point["x"]) for point in drawing.points} >= {("LSH", 16 + 8), ("ITQ", 16)}
     (ax,) = axes_of(drawing).axes
-    assert (ax.get_xlabel(), ax.get_xscale()) == ("bytes of a vector", "log")
+    assert ax.get_xlabel() == "bytes of a vector"
+    assert ax.get_xscale() == "log"
 
 
 @pytest.mark.parametrize(
-    ("keys", "cells", "complaint"),
+    "keys, cells, complaint",
     [
         (
             "",
@@ -162,13 +165,11 @@ def test_published_values_of_another_network_are_left_out_on_request(tmp_path: P
     assert [point["measured"] for point in drawing.points] == [0.3, None, None, None]
     assert axes_of(drawing).get_supxlabel() == "Filled: measured, 1 seed of one split."
     nothing = filled(figure)
-    assert (nothing.points, nothing.missing) == (
-        [],
-        "nothing is measured; nothing is drawn: the paper prints no values",
-    )
+    assert nothing.points == []
+    assert nothing.missing == "nothing is measured; nothing is drawn: the paper prints no values"
 
 
-@pytest.mark.parametrize(("keys", "same"), [("", False), ("one_scale = true\n", True)])
+@pytest.mark.parametrize("keys, same", [("", False), ("one_scale = true\n", True)])
 def test_panels_that_are_compared_have_one_scale(tmp_path: Path, keys: str, same: bool) -> None:
     second = CELLS.partition("[[groups]]")[2].replace("Digits: AP", "Other: AP")
     low = second.replace("[0.5, 0.25]", "[0.1, 0.05]").replace("0.75", "0.15")

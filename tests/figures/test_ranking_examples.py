@@ -35,11 +35,13 @@ rows = [{ label = "LSH", method = "lsh" }]
 
 def test_the_nearest_images_are_shown_and_false_ones_boxed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert call(capsys, "train", "lsh", "digits", "--protocol", "s1", "--bits", "16")[0] == 0
-    figure, store = tiny(tmp_path, "ranking_examples", KEYS, CELL), Store.default()
+    figure = tiny(tmp_path, "ranking_examples", KEYS, CELL)
+    store = Store.default()
     (row,) = store.rows()
     drawing = filled(figure, row)
     opened = open_data(Run.from_row(row))
-    labels, ids = opened.dataset.labels, opened.ids
+    labels = opened.dataset.labels
+    ids = opened.ids
     saved = files.load(store.run_folder(row.run) / "codes.npz")
     expected = []
     for q in range(0, 500, 100):
@@ -73,7 +75,8 @@ def test_the_nearest_images_are_shown_and_false_ones_boxed(tmp_path: Path, capsy
 
     shutil.rmtree(store.run_folder(row.run))
     gone = filled(figure, row)
-    assert (gone.points, gone.keeps_files) == ([], True)
+    assert gone.points == []
+    assert gone.keeps_files is True
     assert gone.missing is not None
     assert gone.missing.startswith("not drawn here: ") and gone.missing.endswith(
         "this trains it again: hashbench train lsh digits --protocol s1 --bits 16 --again"
@@ -86,7 +89,8 @@ def test_a_run_of_the_first_classes_shows_items_of_these(tmp_path: Path) -> None
     cell = cell.replace('"lsh"', '"exhaustive_search", budget = "paper"')
     figure = tiny(tmp_path, "ranking_examples", KEYS, cell)
     run = run_of(figure.cells[0])
-    row, opened = row_of_run(run), open_data(run)
+    row = row_of_run(run)
+    opened = open_data(run)
     row = row.model_copy(update={"data_sha256": opened.dataset.sha256, "ids_sha256": opened.ids.sha256})
     searched = opened.search_items
     query, database = (pack(each.whole().reshape(-1, 64) > 8) for each in (searched.queries, searched.database))
@@ -108,22 +112,22 @@ def test_pictures_of_before_stay_where_the_codes_are_not_here(
     picture.parent.mkdir()
     picture.write_bytes(b"of before")
     code, out, error = call(capsys, "figure", "tiny", "--write")
-    assert (code, out, error.count("\n")) == (0, "", 1)
+    assert code == 0
+    assert out == ""
+    assert error.count("\n") == 1
     assert error.startswith("tiny: not drawn here: ")
     assert picture.read_bytes() == b"of before"
 
 
 def test_nothing_measured_is_said(tmp_path: Path) -> None:
     drawing = filled(tiny(tmp_path, "ranking_examples", KEYS, CELL))
-    assert (drawing.points, drawing.missing, drawing.keeps_files) == (
-        [],
-        "nothing is measured; nothing is drawn",
-        False,
-    )
+    assert drawing.points == []
+    assert drawing.missing == "nothing is measured; nothing is drawn"
+    assert drawing.keeps_files is False
 
 
 @pytest.mark.parametrize(
-    ("cells", "complaint"),
+    "cells, complaint",
     [
         (
             CELL.replace("rows = [", 'rows = [{ label = "ITQ", method = "itq" }, '),

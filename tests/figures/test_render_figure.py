@@ -22,7 +22,8 @@ def test_golden_csv(kind: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", KINDS_OF_CELLS)
 def test_pictures_are_the_same_bytes_each_time_and_hold_no_date(kind: str, tmp_path: Path) -> None:
-    first, second = pictures(measured(tmp_path, kind)), pictures(measured(tmp_path, kind))
+    first = pictures(measured(tmp_path, kind))
+    second = pictures(measured(tmp_path, kind))
     assert list(first) == [".png", ".pdf"]
     assert first == second
     assert first[".png"][:8] == b"\x89PNG\r\n\x1a\n" and b"Software" not in first[".png"]
@@ -30,7 +31,7 @@ def test_pictures_are_the_same_bytes_each_time_and_hold_no_date(kind: str, tmp_p
     assert not re.search(rb"CreationDate|Producer|Creator|Matplotlib", first[".pdf"])
 
 
-@pytest.mark.parametrize(("width", "pixels"), [("column", 495), ("page", 1035)])
+@pytest.mark.parametrize("width, pixels", [("column", 495), ("page", 1035)])
 def test_pictures_have_the_width_of_a_paper_at_150_dots_an_inch(tmp_path: Path, width: str, pixels: int) -> None:
     picture = pictures(measured(tmp_path, "lines", f'width = "{width}"\n'))[".png"]
     assert struct.unpack(">I", picture[16:20]) == (pixels,)

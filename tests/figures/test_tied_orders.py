@@ -23,7 +23,8 @@ def test_each_order_has_its_ap_from_the_best_to_the_worst(tmp_path: Path) -> Non
     assert [(point["order"], point["relevant"]) for point in orders] == [(1, "1101"), (2, "1011"), (3, "0111")]
     expected = [ap((True, True, False, True)), ap((True, False, True, True)), ap((False, True, True, True))]
     assert [point["ap"] for point in orders] == pytest.approx(expected)
-    assert (mean["relevant"], tied["relevant"]) == ("mean of the orders", "tie-aware")
+    assert mean["relevant"] == "mean of the orders"
+    assert tied["relevant"] == "tie-aware"
     assert mean["ap"] == pytest.approx(tied["ap"]) == pytest.approx(fmean(expected))
 
 
@@ -36,7 +37,8 @@ def test_the_tie_aware_value_is_the_mean_over_all_permutations_of_the_tied_items
 def test_the_picture_has_a_box_for_each_item_and_a_dot_for_each_order(tmp_path: Path) -> None:
     boxes, values = axes_of(filled(tiny(tmp_path, "tied_orders", EXAMPLE, ""))).axes
     filled_boxes = [box for box in boxes.patches if box.get_facecolor()[0] == 0]
-    assert (len(boxes.patches), len(filled_boxes)) == (12, 9)
+    assert len(boxes.patches) == 12
+    assert len(filled_boxes) == 9
     (dots,) = values.get_lines()
     assert list(dots.get_xdata()) == sorted(dots.get_xdata()) and len(dots.get_xdata()) == 3  # the best one on top
 
@@ -50,7 +52,7 @@ def test_a_large_tie_is_refused_before_its_orders_are_made(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
-    ("keys", "complaint"),
+    "keys, complaint",
     [
         ("distances = [1, 1]\nrelevant = [true]\n", "relevant: 1 values for 2 distances"),
         (

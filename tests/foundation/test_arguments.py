@@ -28,7 +28,7 @@ CALLS = [
 ]
 
 
-@pytest.mark.parametrize(("name", "argument"), CALLS)
+@pytest.mark.parametrize("name, argument", CALLS)
 def test_an_argument_of_an_odd_type_is_one_line(name: str, argument: str, tmp_path: Path) -> None:
     for odd in ODD:
         if name == "train" and isinstance(odd, float) and argument == "lr":
@@ -43,7 +43,7 @@ def test_an_argument_of_an_odd_type_is_one_line(name: str, argument: str, tmp_pa
 
 
 @pytest.mark.parametrize(
-    ("call", "says"),
+    "call, says",
     [
         (lambda: hashbench.score(CODES, CODES, IDS, IDS, 5), "metrics: 5 (int): a text, a list of texts or None is"),  # type: ignore[arg-type]
         (lambda: hashbench.score(CODES, CODES, IDS, IDS, ties=5), "ties: 5 (int): one of expected, best, worst, order"),  # type: ignore[arg-type]
@@ -68,7 +68,9 @@ NUMBERS: Any = (np.int64(3), np.float32(0.5))
 
 def test_numbers_of_numpy_are_plain_and_the_rest_is_as_it_was() -> None:
     n, rate, *others = one(*NUMBERS, path=Path("x"), fast=True)
-    assert (type(n), type(rate), others) == (int, float, ["a", Path("x"), {"fast": True}])
+    assert type(n) is int
+    assert type(rate) is float
+    assert others == ["a", Path("x"), {"fast": True}]
     with pytest.raises(HashbenchError, match="n: True "):
         one(True)
     with pytest.raises(TypeError, match=r"one\(\) missing 1 required"):

@@ -20,7 +20,7 @@ class Example(Strict):
 
 
 @pytest.mark.parametrize(
-    ("values", "complaint"),
+    "values, complaint",
     [
         ({"count": "3"}, "count: Input should be a valid integer, got '3'"),
         ({"count": True}, "count: Input should be a valid integer, got True"),

@@ -12,7 +12,7 @@ ARM = "processor\t: 0\nCPU architecture: 8\nCPU part\t: 0xd40\n\nprocessor\t: 1\
 
 
 @pytest.mark.parametrize(
-    ("cpuinfo", "expected"), [(X86, ("AMD EPYC", "25", "1")), (ARM, (provenance.platform.processor(), "8", "0xd40"))]
+    "cpuinfo, expected", [(X86, ("AMD EPYC", "25", "1")), (ARM, (provenance.platform.processor(), "8", "0xd40"))]
 )
 def test_the_family_and_model_of_the_first_processor(
     cpuinfo: str, expected: tuple[str, str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -67,9 +67,12 @@ def test_another_project_with_such_folders_is_no_root(
     pyproject: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, no_folders_named: None, hashbench: Call
 ) -> None:
     monkeypatch.chdir(project(tmp_path / "other", pyproject))
-    assert (paths.clone(), paths.roots(), paths.results()) == (None, [REPOSITORY], tmp_path / "other" / "results")
+    assert paths.clone() is None
+    assert paths.roots() == [REPOSITORY]
+    assert paths.results() == tmp_path / "other" / "results"
     code, out, err = hashbench("list", "datasets")
-    assert (code, err) == (0, "")
+    assert code == 0
+    assert err == ""
     assert "digits" in out and "broken" not in out
 
 
@@ -79,9 +82,11 @@ def test_a_clone_is_found_from_below_and_keeps_its_results(
     clone = project(tmp_path / "clone", CLONE)
     within = project(clone / "a" / "another", '[project]\nname = "other"\n')
     monkeypatch.chdir(within)
-    assert (paths.roots(), paths.results()) == ([clone], clone / "results")
+    assert paths.roots() == [clone]
+    assert paths.results() == clone / "results"
     (clone / "pyproject.toml").unlink()
-    assert (paths.roots(), paths.results()) == ([REPOSITORY], within / "results")
+    assert paths.roots() == [REPOSITORY]
+    assert paths.results() == within / "results"
 
 
 def test_a_project_of_the_name_without_experiments_is_no_root(
@@ -104,7 +109,8 @@ def test_a_named_root_adds_and_does_not_move_the_results(
     assert {"mine", "talr_table1"} <= set(spec.names())
     code, out, err = hashbench("--root", str(root), "doctor")
     lines = dict(line.split(maxsplit=1) for line in out.splitlines() if len(line.split()) > 1)
-    assert (code, err) == (0, "")
+    assert code == 0
+    assert err == ""
     assert lines["root"].startswith(f"{root} ") and lines["shipped"].startswith(f"{REPOSITORY} ")
     assert lines["results"].startswith(f"{tmp_path / 'results'} ")
     assert "mine" in lines
@@ -127,7 +133,8 @@ def test_a_root_of_cards_alone_is_enough(root: Path) -> None:
 
 def test_a_folder_with_neither_is_refused(tmp_path: Path, hashbench: Call) -> None:
     code, out, err = hashbench("--root", str(tmp_path), "list", "datasets")
-    assert (code, out) == (2, "")
+    assert code == 2
+    assert out == ""
     assert err == f"error: {tmp_path}: not a root: a folder that holds datasets/ and experiments/ is\n"
 
 
@@ -144,7 +151,8 @@ def test_an_entry_of_the_named_root_hides_the_shipped_one_of_its_name(root: Path
         '[new]\ntype = "misc"\nauthor = ["Me"]\ntitle = "New"\n'
     )
     entries = papers.papers()
-    assert (entries["hashbench"].title, entries["new"].title) == ("Mine", "New")
+    assert entries["hashbench"].title == "Mine"
+    assert entries["new"].title == "New"
     assert "he2018tieaware" in entries
 
 
@@ -195,12 +203,13 @@ def test_a_method_without_its_file_is_one_line_of_a_list(
     located = settings.method_path
     monkeypatch.setattr(settings, "method_path", lambda name: tmp_path / "x" if name == "lsh" else located(name))
     code, out, err = hashbench("list", "methods")
-    assert (code, err) == (1, f"left out: {tmp_path / 'x'}: no such file\n{LAST.format(1, '')}\n")
+    assert code == 1
+    assert err == f"left out: {tmp_path / 'x'}: no such file\n{LAST.format(1, '')}\n"
     assert "\n  itq" in out and "\n  lsh" not in out
 
 
 @pytest.mark.parametrize(
-    ("text", "says"), [("X = (\n", ":1: '(' was never closed"), ("\nX = y\n", ":2: name 'y' is not defined")]
+    "text, says", [("X = (\n", ":1: '(' was never closed"), ("\nX = y\n", ":2: name 'y' is not defined")]
 )
 def test_a_broken_file_of_an_entry_is_named_with_its_line(
     text: str, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -242,7 +251,8 @@ def test_a_broken_entry_stops_only_what_names_it(broken: Path, hashbench: Call) 
         code, out, err = hashbench(*command)
         assert (code, out) == (2, "") and err.count("\n") == 1, command
     code, out, err = hashbench("train", "lsh", "bad", "--protocol", "s1", "--bits", "8")
-    assert (code, out) == (2, "")
+    assert code == 2
+    assert out == ""
     assert err.startswith(f"{at('datasets', 'bad.toml', begins='error')}: not a readable TOML file")
     code, out, _ = hashbench("doctor")
     lines = {line.split()[0]: line for line in out.splitlines() if line.strip()}

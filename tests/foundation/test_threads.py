@@ -66,7 +66,7 @@ def test_a_wait_policy_of_the_user_stays() -> None:
 
 
 @pytest.mark.parametrize(
-    ("processes", "variables", "threads"),
+    "processes, variables, threads",
     [("2", {}, 3), ("3", {"OMP_NUM_THREADS": "4"}, 2)],
 )
 def test_blas_torch_and_our_threads_share_the_cores_alike(
@@ -90,7 +90,8 @@ def test_a_run_has_one_thread_whatever_the_environment_says(method: str, tmp_pat
     assert after.strip() == "{2}"  # after the run it is as before
     if method == "itq":  # the same codes; that PyTorch has one thread too is said above
         one, _, after = printed(TRAINED, method, "1", str(tmp_path / "one"), OMP_NUM_THREADS="1").rpartition(" ")
-        assert (one, after.strip()) == (two, "{1}")
+        assert one == two
+        assert after.strip() == "{1}"
 
 
 def test_more_threads_are_those_of_pytorch_and_the_row_has_their_number(tmp_path: Path) -> None:

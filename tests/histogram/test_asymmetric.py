@@ -86,7 +86,7 @@ def test_python_scores_it_by_weights_of_each_query() -> None:
 
 
 @pytest.mark.parametrize(
-    ("activations", "fault"),
+    "activations, fault",
     [
         ([[0.5, 0.5], [0.5, -0.5]], "signs of the activations are not the codes"),
         ([[0.5, np.nan], [0.5, 0.5]], "not finite"),

@@ -24,7 +24,8 @@ def test_every_item_is_counted_once_for_each_query(drawn: CodeSet) -> None:
     assert (histogram.counts.sum(axis=(1, 2)) == len(drawn.database)).all()
     assert np.array_equal(histogram.at_distance, histogram.counts.sum(axis=2))
     assert np.array_equal(histogram.n_relevant, histogram.counts[:, :, 1:].sum(axis=(1, 2)))
-    assert (histogram.n_queries, histogram.n_bits) == (len(drawn.query), drawn.query.shape[1])
+    assert histogram.n_queries == len(drawn.query)
+    assert histogram.n_bits == drawn.query.shape[1]
 
 
 def test_bits_and_rows_must_agree() -> None:
@@ -73,7 +74,7 @@ def test_only_a_set_against_itself_has_a_self() -> None:
         assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize(("shape", "levels"), [((1, 3, 2), [0, 1]), ((2, 2, 2), [0, 1]), ((2, 3, 2), [0, 2])])
+@pytest.mark.parametrize("shape, levels", [((1, 3, 2), [0, 1]), ((2, 2, 2), [0, 1]), ((2, 3, 2), [0, 2])])
 def test_histograms_that_do_not_belong_together_are_not_added(shape: tuple[int, ...], levels: list[int]) -> None:
     one = Histogram(np.ones((2, 3, 2), np.int64), np.array([0, 1]))
     with pytest.raises(HashbenchError, match="must agree"):

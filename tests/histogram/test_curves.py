@@ -111,7 +111,8 @@ def test_the_shares_of_pairs_are_those_of_a_loop_over_all_pairs() -> None:
         expected = [precision, recall, f1, (len(within) - hits) / (55 - n_relevant)]
         names = ("precision", "recall", "f1", "false_positive_rate")
         assert [actual[name][radius] for name in names] == pytest.approx(expected, nan_ok=True)
-        assert (actual["found"][radius], actual["relevant"][radius]) == (len(within), hits)
+        assert actual["found"][radius] == len(within)
+        assert actual["relevant"][radius] == hits
 
 
 def test_the_radius_of_a_precision_is_the_largest() -> None:

@@ -67,7 +67,7 @@ def put(name: str, at: int, value: Any) -> Callable[[dict[int, Reranked]], dict[
 
 
 @pytest.mark.parametrize(
-    ("edit", "message"),
+    "edit, message",
     [
         (lambda reranked: {1: reranked[1]}, "searches for 1 items: 1, 4, 16 are expected"),
         (lambda reranked: {}, "searches for no items"),
@@ -109,7 +109,7 @@ def test_a_cut_file_is_one_line(tmp_path: Path, length: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "array", "message"),
+    "name, array, message",
     [
         ("n_items", None, "n_items"),
         ("relevant_4", None, "relevant_4"),

@@ -8,7 +8,7 @@ from hashbench.jobs.task import Call, Postponed
 
 
 @pytest.mark.parametrize(
-    ("usage", "n_gpus", "jobs"),
+    "usage, n_gpus, jobs",
     [
         (Usage(2 * GIB), 0, 9),  # 90% of 20 GiB
         (Usage(GIB), 0, 16),  # a core each

@@ -135,7 +135,8 @@ def test_after_a_task_that_stopped_no_other_is_begun(timeout_s: float | None) ->
 
 def test_a_task_that_has_failed_for_good_is_replaced(capsys: pytest.CaptureFixture[str]) -> None:
     """By a task that tells of it; where that fails too, nothing takes its place."""
-    pool, told = _Scripted(), list[str]()
+    pool = _Scripted()
+    told = list[str]()
 
     def instead(task: Task, died: Died) -> Task | None:
         told.append(str(died))
@@ -152,7 +153,9 @@ def test_what_is_not_ready_waits_and_the_others_do_not(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Also a task that a worker finds in other hands; one that can never be ready fails."""
-    pool, free, refused = _Scripted(), set("bd"), "its base failed"
+    pool = _Scripted()
+    free = set("bd")
+    refused = "its base failed"
 
     def ready(task: Task) -> bool:
         if task.name == "c":

@@ -52,7 +52,8 @@ def test_a_file_that_the_node_lacks_is_sent_in_pieces_once(
     node: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(node_files, "PIECE", 7)
-    source, pieces = tmp_path / "toy.h5", list[tuple[int, int]]()
+    source = tmp_path / "toy.h5"
+    pieces = list[tuple[int, int]]()
     assert run_on_this_node(sent(source), reader(source, pieces)) == 0
     place = node / "data" / "toy" / "toy.h5"
     assert place.read_bytes() == source.read_bytes() and not place.is_symlink()
@@ -64,7 +65,9 @@ def test_a_file_that_the_node_lacks_is_sent_in_pieces_once(
 
 def test_a_file_with_that_content_on_the_node_is_used_but_never_written(node: Path, tmp_path: Path) -> None:
     """Neither through the link to it, when the driver has another file by now, nor are its rights changed."""
-    source, own, place = tmp_path / "toy.h5", paths.data() / "toy" / "toy.h5", node / "data" / "toy" / "toy.h5"
+    source = tmp_path / "toy.h5"
+    own = paths.data() / "toy" / "toy.h5"
+    place = node / "data" / "toy" / "toy.h5"
     own.parent.mkdir(parents=True)
     own.write_bytes(source.read_bytes())
     own.chmod(0o600)
@@ -77,7 +80,8 @@ def test_a_file_with_that_content_on_the_node_is_used_but_never_written(node: Pa
 
 
 def test_a_shared_disk_is_read_where_it_is_but_results_are_copied(node: Path, tmp_path: Path) -> None:
-    source, pieces = tmp_path / "toy.h5", list[tuple[int, int]]()
+    source = tmp_path / "toy.h5"
+    pieces = list[tuple[int, int]]()
     assert run_on_this_node(sent(source, shared=True), reader(source, pieces)) == 0
     assert (node / "data" / "toy" / "toy.h5").resolve() == source.resolve() and not pieces
     result = replace(sent(source, "results/runs/a/toy.h5"), inputs=sent(source, "results/runs/a/toy.h5").inputs)

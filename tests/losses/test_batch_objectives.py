@@ -94,7 +94,7 @@ def gradient(loss: Callable[[Tensor], Tensor], activations: Tensor) -> Tensor:
     return leaf.grad
 
 
-@pytest.mark.parametrize(("name", "labels"), [(name, labels) for name in CASES for labels in (ONE, SEVERAL)])
+@pytest.mark.parametrize("name, labels", [(name, labels) for name in CASES for labels in (ONE, SEVERAL)])
 def test_it_is_the_formula_of_the_paper_in_loops(name: str, labels: oracle.Labels) -> None:
     loss, slow = CASES[name]
     for scale in (1.0,) if name == "fastap" else (1.0, 1.7):  # beyond 1 too

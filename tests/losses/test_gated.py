@@ -46,7 +46,7 @@ FORMS: dict[str, tuple[Pairwise, Pairwise]] = {
     "distance_within": (within, SLOW_DISTANCE),
     "similarity": (gated.similarity, SLOW_SIMILARITY),
 }
-every_form = pytest.mark.parametrize(("form", "oracle"), FORMS.values(), ids=FORMS)
+every_form = pytest.mark.parametrize("form, oracle", FORMS.values(), ids=FORMS)
 
 
 def draw(n: int, d: int, k: int, seed: int = 0) -> tuple[Tensor, Tensor]:

@@ -63,7 +63,7 @@ def slow_npairs(embeddings: Tensor, buckets: Tensor, l2: float, *, released: boo
 
 
 @pytest.mark.parametrize("margin", [0.1, 1.0])
-@pytest.mark.parametrize(("n_rounds", "k", "seed"), [(2, 2, 0), (3, 1, 1), (3, 3, 2), (2, D, 3)])
+@pytest.mark.parametrize("n_rounds, k, seed", [(2, 2, 0), (3, 1, 1), (3, 3, 2), (2, D, 3)])
 def test_hash_triplet_is_eq_9(n_rounds: int, k: int, seed: int, margin: float) -> None:
     case = batch(n_rounds, seed, k)
     expected = slow_triplet(*case, margin)
@@ -71,7 +71,7 @@ def test_hash_triplet_is_eq_9(n_rounds: int, k: int, seed: int, margin: float) -
 
 
 @pytest.mark.parametrize("l2", [0.0, 0.003, 1.0])
-@pytest.mark.parametrize(("k", "seed"), [(1, 0), (2, 1), (3, 2), (D, 3)])
+@pytest.mark.parametrize("k, seed", [(1, 0), (2, 1), (3, 2), (D, 3)])
 def test_hash_npairs_is_eq_10_and_the_released_form(k: int, seed: int, l2: float) -> None:
     embeddings, _, buckets = batch(2, seed, k)
     paper = gated.npairs(embeddings, buckets, l2=l2)

@@ -240,7 +240,7 @@ def slow_tbh(objective: Any, codes: Vectors, x: Vectors, parts: tuple[float, flo
     return total
 
 
-@pytest.mark.parametrize(("m", "noise"), [(1, "half"), (5, "uniform"), (6, "half")])
+@pytest.mark.parametrize("m, noise", [(1, "half"), (5, "uniform"), (6, "half")])
 def test_tbh_is_the_loop_over_its_formula_and_both_players_have_their_gradients(m: int, noise: Noise) -> None:
     objective = small_tbh(noise)
     u = drawn(m, BITS).requires_grad_()

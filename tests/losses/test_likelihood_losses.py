@@ -65,7 +65,7 @@ def triplets(activations: Tensor, relevance: Tensor, margin: float) -> list[floa
     ]
 
 
-@pytest.mark.parametrize(("margin", "eta"), [(2.5, 0.1), (0.0, 0.0)])
+@pytest.mark.parametrize("margin, eta", [(2.5, 0.1), (0.0, 0.0)])
 def test_dtsh_is_the_loop_over_triplets(margin: float, eta: float) -> None:
     activations, relevance = batch(11, 5, n_classes=4)
     terms = triplets(activations, relevance, margin)

@@ -17,7 +17,7 @@ def binary_batch(m: int, bits: int, seed: int, n_classes: int = 3) -> tuple[Tens
     return codes, label
 
 
-@pytest.mark.parametrize(("m", "bits"), [(7, 3), (30, 4), (60, 12), (120, 32)])
+@pytest.mark.parametrize("m, bits", [(7, 3), (30, 4), (60, 12), (120, 32)])
 def test_exact_is_the_metric_at_binary_codes(m: int, bits: int) -> None:
     codes, label = binary_batch(m, bits, seed=m)
     relevance = (label[:, None] == label).long()
@@ -70,7 +70,7 @@ def test_exact_gradient_at_an_empty_distance_is_the_one_sided_derivative() -> No
         assert gradient[0, 1].item() == pytest.approx(difference.item(), abs=1e-4)
 
 
-@pytest.mark.parametrize(("n_bins", "delta"), [(None, 1.0), (4, 1.0), (8, 2.0)])
+@pytest.mark.parametrize("n_bins, delta", [(None, 1.0), (4, 1.0), (8, 2.0)])
 def test_simplified_is_equation_62(n_bins: int | None, delta: float) -> None:
     generator = torch.Generator().manual_seed(3)
     relaxed = torch.tanh(torch.randn(12, 8, generator=generator, dtype=torch.float64))
@@ -125,7 +125,7 @@ def test_as_released_has_the_value_of_the_simplified_and_the_gradient_of_the_cod
         torch.testing.assert_close(leaf.grad[0], expected, rtol=1e-12, atol=1e-14)
 
 
-@pytest.mark.parametrize(("delta", "n_bins"), [(1.0, 6), (2.0, 6), (2.5, 4), (3.0, 12)])
+@pytest.mark.parametrize("delta, n_bins", [(1.0, 6), (2.0, 6), (2.5, 4), (3.0, 12)])
 def test_as_released_divides_the_average_precision_and_not_the_histogram_by_delta(delta: float, n_bins: int) -> None:
     bits = 6
     m = 9

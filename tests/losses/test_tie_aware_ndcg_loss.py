@@ -28,7 +28,7 @@ def ideal(levels: list[int]) -> float:
     return sum((2**v - 1) * discount(t) for t, v in enumerate(sorted(levels, reverse=True), start=1))
 
 
-@pytest.mark.parametrize(("m", "bits"), [(8, 2), (40, 6), (90, 24)])
+@pytest.mark.parametrize("m, bits", [(8, 2), (40, 6), (90, 24)])
 def test_exact_is_the_metric_at_binary_codes(m: int, bits: int) -> None:
     activations, labels = graded_batch(m, bits, seed=m)
     codes = torch.where(activations > 0, 1.0, -1.0)
@@ -38,7 +38,7 @@ def test_exact_is_the_metric_at_binary_codes(m: int, bits: int) -> None:
     assert tie_aware_ndcg.exact(codes, labels @ labels.T).item() == pytest.approx(1 - expected, abs=1e-12)
 
 
-@pytest.mark.parametrize(("n_bins", "delta"), [(None, 1.0), (3, 1.0), (6, 2.0)])
+@pytest.mark.parametrize("n_bins, delta", [(None, 1.0), (3, 1.0), (6, 2.0)])
 def test_simplified_is_equation_66(n_bins: int | None, delta: float) -> None:
     activations, labels = graded_batch(14, 6, seed=1)
     relevance = labels @ labels.T

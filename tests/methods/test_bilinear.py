@@ -16,7 +16,8 @@ def fitted(features: np.ndarray = FEATURES, **changes: int) -> Bilinear:
 
 def test_activations_are_one_projection_that_is_a_kronecker_product() -> None:
     function = fitted()
-    assert (function.left.shape, function.right.shape) == ((4, 2), (5, 3))
+    assert function.left.shape == (4, 2)
+    assert function.right.shape == (5, 3)
     expected = (FEATURES - FEATURES.mean(axis=0)) @ np.kron(function.left, function.right)
     np.testing.assert_allclose(function.activations(FEATURES), expected, atol=1e-12)
 

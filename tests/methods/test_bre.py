@@ -37,7 +37,7 @@ def test_objective_is_that_of_the_paper() -> None:
     assert embedding.objective == pytest.approx(objective_of(embedding.weights, embedding))
 
 
-@pytest.mark.parametrize(("bit", "anchor"), [(0, 0), (3, 2), (5, 3)])
+@pytest.mark.parametrize("bit, anchor", [(0, 0), (3, 2), (5, 3)])
 def test_a_step_is_the_best_of_all_values_of_the_weight(bit: int, anchor: int) -> None:
     """Every value between two flips of an example is tried; the step must be as good as the best of them."""
     embedding = an_embedding()

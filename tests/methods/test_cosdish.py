@@ -73,11 +73,9 @@ def test_a_program_is_solved_as_released(m: int, seed: int) -> None:
 def test_the_programs_are_those_of_the_residual() -> None:
     """For each bit ||R - b b^T||^2 + ||R' - c b^T||^2 is b^T Q b + p^T b and a constant."""
     random = np.random.default_rng(0)
-    within, cross, others = (
-        random.standard_normal((4, 4)),
-        random.standard_normal((9, 4)),
-        random.choice([-1.0, 1], (9, 4)),
-    )
+    within = random.standard_normal((4, 4))
+    cross = random.standard_normal((9, 4))
+    others = random.choice([-1.0, 1], (9, 4))
     within = within + within.T
     actual = cosdish.sampled_codes(within, cross, others)
     inner = 4 * within

@@ -73,7 +73,7 @@ def test_packed_numbers_give_the_exact_products_in_any_blocks(bits: int, monkeyp
 
 
 @pytest.mark.parametrize(
-    ("centre", "expected"), [("none", [[1, 0], [1, 1]]), ("mean", [[0, 0], [0, 1]]), ("median", [[0, 0], [1, 1]])]
+    "centre, expected", [("none", [[1, 0], [1, 1]]), ("mean", [[0, 0], [0, 1]]), ("median", [[0, 0], [1, 1]])]
 )
 def test_signs_are_those_of_the_first_features(centre: str, expected: list[list[int]]) -> None:
     items = np.array([[1.0, -1, 7], [2, 3, 8], [1, 0, 1], [9, 0.1, 9]])  # mean 3.25, .525; median 1.5, .05
@@ -168,7 +168,7 @@ def test_scalar_rebuilds_within_half_a_step_and_clips_what_is_outside(bits: int)
 
 
 @pytest.mark.parametrize("metric", ["l2", "ip"])
-@pytest.mark.parametrize(("method", "bits"), [("scalar", 8), ("scalar", 4), ("turboquant", 3), ("turboquant", 8)])
+@pytest.mark.parametrize("method, bits", [("scalar", 8), ("scalar", 4), ("turboquant", 3), ("turboquant", 8)])
 def test_distances_are_those_to_rebuilt_items(method: str, bits: int, metric: Metric) -> None:
     hasher = fitted(method, ITEMS, 16 * bits, metric=metric, **({"centre": "mean"} if method == "turboquant" else {}))
     function = hasher.function

@@ -6,7 +6,7 @@ import pytest
 from hashbench.methods._machines import machines
 
 
-@pytest.mark.parametrize(("c", "tolerance", "atol"), [(0.7, 1e-5, 2e-2), (0.7, 1e-7, 2e-3), (30.0, 1e-9, 2e-3)])
+@pytest.mark.parametrize("c, tolerance, atol", [(0.7, 1e-5, 2e-2), (0.7, 1e-7, 2e-3), (30.0, 1e-9, 2e-3)])
 def test_machines_are_those_of_liblinear(c: float, tolerance: float, atol: float) -> None:
     from sklearn.svm import LinearSVC
 

@@ -65,7 +65,8 @@ def test_a_distance_is_the_squared_distance_to_the_reconstructed_item(method: st
     queries = RANDOM.standard_normal((5, 8))
     items = TURNED[:40]
     output = hasher.output(searched(queries, items))
-    assert (output.items["centroids"].shape, output.items["centroids"].dtype) == ((40, bits // 8), np.uint8)
+    assert output.items["centroids"].shape == (40, bits // 8)
+    assert output.items["centroids"].dtype == np.uint8
     actual = output.distances(slice(1, 4))
     rotation = np.eye(8) if hasher.function.rotation is None else hasher.function.rotation
     expected = np.square((queries @ rotation)[1:4, None] - rebuilt(hasher.function, items)).sum(axis=2)
@@ -129,7 +130,9 @@ def test_a_row_is_a_reference_and_has_no_metric_of_binary_codes(tmp_path: Path) 
     run = Run.resolve("digits", "s1", "pq", {"bits": 16, "kmeans_iterations": 2})
     assert run.with_asymmetric() is run
     row = row_of(run, store)
-    assert (row.settings["query"], list(row.searches), row.metrics) == ("float", ["asymmetric"], {})
+    assert row.settings["query"] == "float"
+    assert list(row.searches) == ["asymmetric"]
+    assert row.metrics == {}
     assert {"ap", "ndcg@100", "precision@100"} <= row.searches["asymmetric"].keys()
     arrays = np.load(store.run_folder(row.run) / "codes.npz")
     assert sorted(arrays) == ["database_centroids", "database_labels", "query_labels", "query_tables"]

@@ -49,7 +49,7 @@ def one_query(p: int, n: int, fillers: tuple[int, int] = (0, 0)) -> Neighbours:
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize(("p", "n"), [(1, 1), (1, 4), (4, 1), (3, 4), (5, 3)])
+@pytest.mark.parametrize("p, n", [(1, 1), (1, 4), (4, 1), (3, 4), (5, 3)])
 def test_costs_sum_to_the_loss_of_each_ranking(loss: Loss, p: int, n: int) -> None:
     costs = COSTS[loss](p, n)
     assert costs.shape == (p, n + 1)

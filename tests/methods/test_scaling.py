@@ -16,7 +16,7 @@ IMAGES = RANDOM.integers(0, 256, (20, 4, 5, 3), dtype=np.uint8)
 FEATURES = (RANDOM.standard_normal((20, 6)) * np.logspace(-2, 3, 6)).astype(np.float32)
 
 
-@pytest.mark.parametrize(("items", "value_max"), [(IMAGES, 255.0), (FEATURES, 1.0)])
+@pytest.mark.parametrize("items, value_max", [(IMAGES, 255.0), (FEATURES, 1.0)])
 @pytest.mark.parametrize("normalise", ["unit_norm", "channel_unit_norm"])
 def test_it_is_that_of_networks(normalise: str, items: np.ndarray, value_max: float) -> None:
     shape = items.shape[1:]

@@ -168,7 +168,7 @@ def test_centroids_are_of_what_is_searched(store: Store, rows: dict[str, Row]) -
 
 
 @pytest.mark.parametrize(
-    ("method", "changes", "complaint"),
+    "method, changes, complaint",
     [
         ("sparse_th", {"k": 9}, "k = 9 of d = 8 bits: k from 1 to d is expected"),
         ("sparse_hash", {"k": 1, "classes_per_batch": 1}, "for each of 1 classes, two or more"),

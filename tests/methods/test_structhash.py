@@ -79,7 +79,7 @@ def test_the_master_solves_the_problem_with_all_rankings(loss: Loss, of_loss: fl
 
 
 @pytest.mark.parametrize(
-    ("loss", "hash_functions"), [*((loss, "linear") for loss in LOSSES), ("ndcg", "kernel"), ("ndcg", "trees")]
+    "loss, hash_functions", [*((loss, "linear") for loss in LOSSES), ("ndcg", "kernel"), ("ndcg", "trees")]
 )
 def test_more_bits_and_learned_bits_rank_better(loss: Loss, hash_functions: str) -> None:
     data = digits()

@@ -123,7 +123,7 @@ REFUSED: list[tuple[str, dict[str, Setting], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("method", "changes", "complaint"), REFUSED)
+@pytest.mark.parametrize("method, changes, complaint", REFUSED)
 def test_what_a_method_cannot_give_is_refused(
     method: str, changes: dict[str, Setting], complaint: str, tmp_path: Path
 ) -> None:

@@ -49,7 +49,7 @@ def test_a_canonical_name_reads_back_to_itself(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("written", "canonical"),
+    "written, canonical",
     [
         ("ap(norm=all)@5", "ap@5"),
         ("AP-Best", "ap_best"),
@@ -74,7 +74,7 @@ def test_other_spellings_have_one_canonical_name(written: str, canonical: str) -
 
 
 @pytest.mark.parametrize(
-    ("name", "says"),
+    "name, says",
     [
         ("nddcg", "did you mean ndcg"),
         ("zzz", "one of 15, such as "),
@@ -126,7 +126,7 @@ def test_what_is_wrong_is_said_in_one_line(name: str, says: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("written", "names"),
+    "written, names",
     [
         ("ap", ["ap"]),
         ("ap,ndcg@100", ["ap", "ndcg@100"]),

@@ -60,7 +60,9 @@ def test_a_level_whose_gain_no_float_holds_is_refused() -> None:
 
 def test_a_summary_leaves_nan_out_and_says_so() -> None:
     summary = metrics.summarise(np.array([0.0, 1.0, np.nan, 0.5]))
-    assert (summary.mean, summary.n_queries, summary.n_empty) == (0.5, 4, 1)
+    assert summary.mean == 0.5
+    assert summary.n_queries == 4
+    assert summary.n_empty == 1
     assert summary.std == pytest.approx(np.sqrt(1 / 6))  # of the population: ddof = 0
 
 

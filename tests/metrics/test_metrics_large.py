@@ -26,7 +26,7 @@ def direct_group_sum(n0: int, p0: int, n: int, p: int, m: int) -> float:
 
 
 @pytest.mark.parametrize(
-    ("n0", "p0", "n", "p", "m"),
+    "n0, p0, n, p, m",
     [
         (0, 0, MILLION, 100, MILLION),
         (0, 0, MILLION, MILLION, MILLION),
@@ -48,7 +48,7 @@ def test_the_closed_form_of_a_group_is_its_direct_sum(n0: int, p0: int, n: int, 
 
 
 @pytest.mark.parametrize(
-    ("n0", "n", "p", "k"),
+    "n0, n, p, k",
     [
         (0, MILLION, 1, MILLION),
         (3, MILLION, 2, 500_000),
@@ -71,7 +71,7 @@ def test_the_reciprocal_rank_in_a_large_tie_is_the_sum_over_its_places(n0: int, 
 
 @pytest.mark.parametrize("sums", [harmonic, discount])
 @pytest.mark.parametrize(
-    ("start", "stop"),
+    "start, stop",
     [
         (TABLE - 1, TABLE + 1),
         (TABLE, TABLE + 1),
@@ -113,7 +113,7 @@ def test_rank_sums_are_the_sums_they_stand_for() -> None:
 
 
 @pytest.mark.parametrize(
-    ("n", "p", "m"), [(1, 1, 1), (5, 0, 3), (5, 5, 5), (50, 20, 1), (60, 30, 30), (2000, 1000, 700), (4000, 3, 2000)]
+    "n, p, m", [(1, 1, 1), (5, 0, 3), (5, 5, 5), (50, 20, 1), (60, 30, 30), (2000, 1000, 700), (4000, 3, 2000)]
 )
 def test_the_hypergeometric_mass_is_exact(n: int, p: int, m: int) -> None:
     arguments = [np.array([value]) for value in (n, p, m)]

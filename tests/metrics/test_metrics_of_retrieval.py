@@ -37,7 +37,8 @@ def test_a_query_without_a_relevant_item_counts() -> None:
     value = metrics.mean_values(
         retrieval([16 * [0], 16 * [1]], [16, 16]), Metrics.parse(["rerank_precision@1"], Retrieval)
     )
-    assert (value["rerank_precision@1"].mean, value["rerank_precision@1"].n_empty) == (0.5, 0)
+    assert value["rerank_precision@1"].mean == 0.5
+    assert value["rerank_precision@1"].n_empty == 0
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 4)), min_size=1, max_size=40))
@@ -76,7 +77,7 @@ def test_a_search_does_not_have_the_metrics_of_a_histogram(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "says"),
+    "name, says",
     [
         ("suf@2", "there is no @2: write suf@1 or suf@4 or suf@16"),
         ("suf@r2", "suf does not take @r2: write suf@1 or suf@4 or suf@16"),
@@ -94,7 +95,7 @@ def test_a_cutoff_that_no_search_has_is_refused(name: str, says: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("written", "canonical"),
+    "written, canonical",
     [("suf", "suf"), ("suf@1", "suf"), ("suf@16", "suf@16"), ("rerank_precision@1", "rerank_precision@1")],
 )
 def test_a_cutoff_that_is_meant_anyway_is_not_written(written: str, canonical: str) -> None:

@@ -90,7 +90,7 @@ def test_responses_stay_in_float32_under_autocast() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "data", "complaint"),
+    "changes, data, complaint",
     [
         ({"width": 0.25}, {}, "75 anchors from 61 training examples: at most as many"),
         ({"bits": 32}, {}, "32 bits from the 30 features of kernel: at most 30"),

@@ -83,7 +83,7 @@ def test_xavier_is_uniform_within_its_bound():
     assert float(weight.mean()) == pytest.approx(0, abs=0.001)
 
 
-@pytest.mark.parametrize(("hash_init", "std"), [(0.01, 0.01), (0.0, (2 / 300) ** 0.5)])
+@pytest.mark.parametrize("hash_init, std", [(0.01, 0.01), (0.0, (2 / 300) ** 0.5)])
 def test_a_truncated_normal_has_no_weight_beyond_two_standard_deviations(hash_init, std):
     torch.manual_seed(0)
     layer = encoder(MODELS.get("linear"), (300,), 200, hash_init, initial="truncated_normal")[1]

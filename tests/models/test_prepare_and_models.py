@@ -19,9 +19,9 @@ def by_pillow(plane: np.ndarray, size: tuple[int, int], how: Image.Resampling) -
 
 
 @pytest.mark.parametrize(
-    ("method", "how"), [("bicubic", Image.Resampling.BICUBIC), ("bilinear", Image.Resampling.BILINEAR)]
+    "method, how", [("bicubic", Image.Resampling.BICUBIC), ("bilinear", Image.Resampling.BILINEAR)]
 )
-@pytest.mark.parametrize(("n_in", "n_out"), [(32, 224), (8, 224), (96, 224), (32, 227), (224, 32), (100, 64)])
+@pytest.mark.parametrize("n_in, n_out", [(32, 224), (8, 224), (96, 224), (32, 227), (224, 32), (100, 64)])
 def test_resizing_is_pillows_inside_the_border(method: str, how: Image.Resampling, n_in: int, n_out: int) -> None:
     plane = RNG.uniform(0, 255, (n_in, n_in))
     weights = resize_matrix(n_in, n_out, method)
@@ -90,7 +90,7 @@ def test_response_norm_is_torchs_with_alpha_times_the_window(channels: int) -> N
     torch.testing.assert_close(ours(x), theirs(x), rtol=1e-6, atol=1e-6)
 
 
-@pytest.mark.parametrize(("name", "side"), [("vggf", 224), ("alexnet", 224), ("alexnet_caffe", 227), ("caffenet", 227)])
+@pytest.mark.parametrize("name, side", [("vggf", 224), ("alexnet", 224), ("alexnet_caffe", 227), ("caffenet", 227)])
 def test_fc7_of_4096(name: str, side: int) -> None:
     model = MODELS.get(name)
     assert model.pretrained is not None
@@ -130,7 +130,7 @@ def test_torchvisions_penultimate_layer_is_its_own() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "near"),
+    "name, near",
     [("resnt18", "resnet18"), ("vgf", "vggf"), ("torchvision:nothing", "one of|did"), ("vggf_0px", "vggf")],
 )
 def test_an_unknown_name_is_answered_with_near_ones(name: str, near: str) -> None:

@@ -66,7 +66,7 @@ INFINITE = tiny.cell([np.full((11, 11, 3, 3), np.inf), np.ones(3)])
 
 
 @pytest.mark.parametrize(
-    ("net", "side", "complaint"),
+    "net, side, complaint",
     [
         (changed("conv3", name="other"), 224, "not a network of MatConvNet with these layers: 'conv3'"),
         (changed("fc7", weights=tiny.cell([np.zeros(3)])), 224, "not a network of MatConvNet with these layers"),
@@ -95,7 +95,8 @@ def test_the_official_file_is_compared_before_it_is_read(mat: Path) -> None:
     md5 = hashlib.md5(mat.read_bytes()).hexdigest()
     known = replace(SMALL, weights=replace(SMALL.weights, md5=md5))
     done = fill("vggf", known, *network(), None)
-    assert (done.file, done.official) == ("imagenet-vgg-f.mat", True)
+    assert done.file == "imagenet-vgg-f.mat"
+    assert done.official is True
     assert done.sha256 == hashlib.sha256(mat.read_bytes()).hexdigest()
     assert not fill("vggf", SMALL, *network(), str(mat)).official
 
@@ -132,7 +133,7 @@ def test_a_pickle_is_refused_and_not_run(tmp_path: Path, capsys: pytest.CaptureF
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "complaint"),
+    "name, content, complaint",
     [
         ("net.safetensors", b"\x08\0\0\0\0\0\0\0nonsense", "not a readable .safetensors"),
         ("net.mat", b"nonsense", "not a readable .mat"),

@@ -9,13 +9,14 @@ from hashbench.models import MODELS
 RESNET9 = MODELS.get("resnet9")
 
 
-@pytest.mark.parametrize(("channels", "features"), [(32, 256), (4, 32), (64, 512)])
+@pytest.mark.parametrize("channels, features", [(32, 256), (4, 32), (64, 512)])
 def test_features_are_eight_times_the_channels_of_the_first_layer(channels: int, features: int) -> None:
     assert RESNET9.channels == 64
     network, width = RESNET9.build((3, 32, 32), channels / RESNET9.channels)
     assert width == features
     first = next(layer for layer in network.modules() if isinstance(layer, torch.nn.Conv2d))
-    assert (first.out_channels, first.bias) == (channels, None)
+    assert first.out_channels == channels
+    assert first.bias is None
     with torch.inference_mode():
         assert network.eval()(torch.rand(2, 3, 32, 32)).shape == (2, features)
 

@@ -68,7 +68,7 @@ def test_it_is_counted_as_any_other_relevance() -> None:
 
 
 @pytest.mark.parametrize(
-    ("thresholds", "values"),
+    "thresholds, values",
     [
         ((1.0, 2.0), (1, 2)),
         ((2.0, 2.0), (1, 2)),

@@ -41,7 +41,7 @@ def test_every_block_is_the_part_of_the_whole_that_a_loop_finds(n_labels: int, s
     ]
 
 
-@pytest.mark.parametrize(("query", "database"), [((2,), (2, 3)), ((2, 3), (2, 4)), ((2, 3, 1), (2, 3, 1))])
+@pytest.mark.parametrize("query, database", [((2,), (2, 3)), ((2, 3), (2, 4)), ((2, 3, 1), (2, 3, 1))])
 def test_labels_of_other_shapes_are_refused(query: tuple[int, ...], database: tuple[int, ...]) -> None:
     with pytest.raises(HashbenchError, match="do not match"):
         from_labels(np.zeros(query, np.int64), np.zeros(database, np.int64))

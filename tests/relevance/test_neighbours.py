@@ -113,7 +113,7 @@ def test_recall_at_m_is_recall_at_k_after_rescoring_m_candidates(distances: list
 
 
 @pytest.mark.parametrize(
-    ("ids", "phrase"),
+    "ids, phrase",
     [
         ([[0, 1], [2, 6]], "there is no row 6: the database has rows 0 to 5"),
         ([[0, 1], [2, -2]], "there is no row -2"),

@@ -31,7 +31,8 @@ from hashbench.tables.collect import collect
 from hashbench.tables.table import Table
 
 Load = Callable[[str, str], np.ndarray | None]  # of a run and a measure, such as AP: its value for each query
-SAMPLES, LEVEL = 2000, 0.05
+SAMPLES = 2000
+LEVEL = 0.05
 CLAIM = re.compile(r"<!-- claim: (.*?) -->", re.DOTALL)
 INTERVAL = re.compile(r"(\.\d{3}) \((\.\d{3}) to (\.\d{3})\)[^<]*<!-- claim: (.*?) -->", re.DOTALL)
 
@@ -74,7 +75,8 @@ def differences(
 def scores_of(table: Table, section: str, column: str, row: str, load: Load) -> dict[str, np.ndarray]:
     row, _, other_section = row.partition(" @ ")
     (cells,) = (each.cells for each in table.sections if each.title == (other_section or section))
-    measured, measure = cells[row, column].measured, cells[row, column].declared.measure
+    measured = cells[row, column].measured
+    measure = cells[row, column].declared.measure
     of_splits = defaultdict(list)
     for run in () if measured is None else measured.rows:
         scores = load(run.run, measure or "")
@@ -87,7 +89,8 @@ def bootstrap(pairs: list[np.ndarray]) -> tuple[float, float]:
     """The lower end of the 95% interval and the two-sided p: splits, then the queries of each, are drawn one by one."""
     n = len(pairs)
     means = [pair.mean() for pair in pairs]
-    mean, error = np.mean(means), np.std(means, ddof=1) / sqrt(n)
+    mean = np.mean(means)
+    error = np.std(means, ddof=1) / sqrt(n)
     drawn = np.empty((SAMPLES, n))
     for pair, (places, counts) in zip(pairs, resamples(tuple(map(len, pairs))), strict=True):
         drawn[places] = counts @ pair / len(pair)
@@ -100,7 +103,8 @@ def bootstrap(pairs: list[np.ndarray]) -> tuple[float, float]:
 @lru_cache(maxsize=1)
 def resamples(n_queries: tuple[int, ...]) -> list[tuple[np.ndarray, np.ndarray]]:
     """For each split, where it is drawn, [SAMPLES, splits], and how often each of its queries then is."""
-    rng, n = np.random.default_rng(7), len(n_queries)
+    rng = np.random.default_rng(7)
+    n = len(n_queries)
     splits = np.empty((SAMPLES, n), np.int64)
     counts: list[list[np.ndarray]] = [[] for _ in n_queries]
     for sample in range(SAMPLES):
@@ -143,7 +147,8 @@ HEAD = "toy | CIFAR-10 S1 (mAP) | 12 bits |"
 def toy() -> tuple[Table, dict[str, np.ndarray]]:
     """A table of four rows on five splits, and the AP of each query."""
     declared = sample_spec(groups=[SAMPLE["groups"][0]]).on_splits(5)
-    rows, scores = [], {}
+    rows = []
+    scores = {}
     for line, means in enumerate(MEANS):
         for split, mean in zip((None, 1, 2, 3, 4), means, strict=True):
             row = fake_row(declared.cells[3 * line], split or 0, split_seed=split, ap=mean)
@@ -155,7 +160,7 @@ def toy() -> tuple[Table, dict[str, np.ndarray]]:
 
 
 @pytest.mark.parametrize(
-    ("claim", "fault"),
+    "claim, fault",
     [
         ("TALR_AP > DPSH*; MIHash", None),
         ("TALR_AP > MIHash @ CIFAR-10 S1 (mAP)", None),
@@ -181,7 +186,9 @@ def test_the_numbers_of_why_a_claim_is_over_splits_are_those_of_the_rows() -> No
             config = {**row.config, "data": ""}  # which says the split
             lines[canonical_json(config)][row.split_seed or 0].append(row.metrics["ap"].mean or 0.0)
     of_five = [line for line in lines.values() if len(line) == 5 and min(map(len, line.values())) == 5]
-    between, within, n_contradicted = [], [], 0
+    between = []
+    within = []
+    n_contradicted = 0
     for a, b in combinations(of_five, 2):
         between.append(variance([fmean(a[split]) - fmean(b[split]) for split in range(5)]))
         within += [(variance(a[split]) + variance(b[split])) / 5 for split in range(5)]
@@ -190,4 +197,7 @@ def test_the_numbers_of_why_a_claim_is_over_splits_are_those_of_the_rows() -> No
     text = (REPOSITORY / "docs" / "comparing.md").read_text(encoding="utf-8")
     assert f"**{sqrt(fmean(between)):.4f}**".replace("0.", ".") in text
     assert f"**{sqrt(fmean(within)):.4f}**".replace("0.", ".") in text
-    assert (len(of_five), len(between), n_contradicted) == (8, 28, 6) and "**Six of the 28 pairs" in text
+    assert len(of_five) == 8
+    assert len(between) == 28
+    assert n_contradicted == 6
+    assert "**Six of the 28 pairs" in text

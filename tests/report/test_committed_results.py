@@ -138,9 +138,11 @@ def drawn(section: str) -> Iterator[float]:
 
 
 def test_every_number_of_the_prose_is_in_a_table_or_figure_of_its_section_or_is_excused() -> None:
-    wrong, excused = [], set()
+    wrong = []
+    excused = set()
     for section in SECTIONS:
-        head, cells = section.splitlines()[0], [cell for table in named(section) for cell in tables()[table].cells()]
+        head = section.splitlines()[0]
+        cells = [cell for table in named(section) for cell in tables()[table].cells()]
         known = [cell.measured.mean for cell in cells if cell.measured is not None]
         known += [cell.declared.published for cell in cells if cell.declared.published is not None]
         known += [mean for cell in cells for mean in means_of_seeds(cell)]
@@ -197,7 +199,9 @@ def part(value: float, decimals: int = 3) -> str:
     return f"{value:.{decimals}f}".replace("0.", ".", 1)
 
 
-S1, TUNED, PUBLISHED_SETTINGS = "cifar10_s1_lite0", "tuned (mAP)", "our defaults, with labels (mAP)"
+S1 = "cifar10_s1_lite0"
+TUNED = "tuned (mAP)"
+PUBLISHED_SETTINGS = "our defaults, with labels (mAP)"
 HEADS_224 = "the heads at 224 pixels from which full fine-tuning starts (mAP)"
 ALL_LAYERS = "full fine-tuning at 224 pixels, from a head at this size (mAP)"
 # the cells of the README's findings in the order of their numbers
@@ -220,7 +224,8 @@ def test_the_findings_of_the_readme_are_those_of_the_rows() -> None:
         assert "32 bits" in line and numbers[min(n_seeds), max(n_seeds)] in line
         assert {value.n_splits for value in values} == ({1, 5} if "five splits" in line else {1})
     in_order = sorted((cell.measured.mean, row) for row, cell in linear_heads().items() if cell.measured)
-    assert (in_order[0][1], in_order[-1][1]) == ("LCDSH", "FastAP")
+    assert in_order[0][1] == "LCDSH"
+    assert in_order[-1][1] == "FastAP"
     on_cifar100 = at_32_bits("cifar100_lite0", "tuned on CIFAR-100 (mAP)", "Classifier codes").measured
     assert f"predicts have {part(on_cifar100.mean)}, the highest linear head" in lines[1]
 

@@ -36,15 +36,19 @@ def refuse(*_: Any, **__: Any) -> NoReturn:
 def plain_ap(path: Path) -> float:
     """AP by -<z, b>, of the file of a run: a loop over queries, sorted; activations of 24 bits add up exactly."""
     with np.load(path, allow_pickle=False) as file:
-        z, found = file["query_activations"].astype(np.float64), []
+        z = file["query_activations"].astype(np.float64)
+        found = []
         assert np.array_equal(z > 0, file["query_codes"])
         for q, label in enumerate(file["query_labels"]):
             distance = -(z[q] * (2.0 * file["database_codes"] - 1)).sum(axis=1)
-            order, expected, before = np.argsort(distance), 0.0, [0, 0]
+            order = np.argsort(distance)
+            expected = 0.0
+            before = [0, 0]
             is_relevant = file["database_labels"][order] == label
             for start in np.flatnonzero(np.diff(distance[order], prepend=-np.inf) > 1e-9):
                 group = is_relevant[start:][np.abs(distance[order][start:] - distance[order][start]) < 1e-9]
-                n, r = len(group), int(group.sum())
+                n = len(group)
+                r = int(group.sum())
                 for t in range(1, n + 1):  # an item at place t of the tie is relevant with probability r / n
                     others = (t - 1) * (r - 1) / (n - 1) if n > 1 else 0.0
                     expected += r / n * (before[1] + others + 1) / (before[0] + t)
@@ -54,8 +58,10 @@ def plain_ap(path: Path) -> float:
 
 
 def test_a_row_has_it_only_where_it_is_asked_for(run: Run, store: Store) -> None:
-    asked, codes = run.with_asymmetric(), store.run_folder(str(run.name)) / "codes.npz"
-    assert (asked.name, asked.with_seed(3).asymmetric) == (run.name, True)
+    asked = run.with_asymmetric()
+    codes = store.run_folder(str(run.name)) / "codes.npz"
+    assert asked.name == run.name
+    assert asked.with_seed(3).asymmetric is True
     row = row_of(asked, store)
     assert [*row.searches] == ["database", "asymmetric"]
     assert [*row.searches["asymmetric"]] == ["ap", "ndcg@100", "precision@100"]
@@ -69,8 +75,10 @@ def test_a_row_has_it_only_where_it_is_asked_for(run: Run, store: Store) -> None
 
 
 def test_a_stored_row_gets_it_from_the_saved_hasher(run: Run, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    before, asked = row_of(run, store), run.with_asymmetric()
-    assert (sort_out([run], store).measured, sort_out([asked], store).missing) == ([run], [asked])
+    before = row_of(run, store)
+    asked = run.with_asymmetric()
+    assert sort_out([run], store).measured == [run]
+    assert sort_out([asked], store).missing == [asked]
     monkeypatch.setattr(execute, "fit", refuse)
     after = row_of(asked, store)
     assert after.searches["asymmetric"]["ap"].mean == pytest.approx(
@@ -92,7 +100,8 @@ def test_without_a_hasher_it_is_trained_again(run: Run, store: Store) -> None:
 
 
 def test_a_row_gets_no_search_of_other_codes(run: Run, store: Store) -> None:
-    before, folder = row_of(run, store), store.run_folder(str(run.name))
+    before = row_of(run, store)
+    folder = store.run_folder(str(run.name))
     other = row_of(run.with_seed(1), store)
     for path in store.run_folder(other.run).glob("hasher.*"):
         (folder / path.name).write_bytes(path.read_bytes())

@@ -29,7 +29,7 @@ def test_only_what_changes_the_run_is_in_the_command() -> None:
 
 
 @pytest.mark.parametrize(
-    ("device", "threads", "precision", "words"),
+    "device, threads, precision, words",
     [
         ("cpu", {"blas": 1, "openmp": 1, "torch": 2}, "float32", "--device cpu"),  # torch was counted after Numba
         ("cpu", {"blas": 1, "openmp": 2, "torch": 2}, "float32", "--device cpu:2"),

@@ -50,7 +50,8 @@ def one_of_each_kind() -> list[Row]:
 def named_by(words: list[str]) -> str:
     """The run that the words of a command name; as the command line does it, without its options for the machine."""
     program, train, method, dataset, *options = words
-    assert (program, train) == ("hashbench", "train")
+    assert program == "hashbench"
+    assert train == "train"
     options = [word for word in options if word != "--asymmetric"]  # another search, and no part of the name
     pairs = list(zip(options[::2], options[1::2], strict=True))
     given = dict(pairs)
@@ -58,7 +59,8 @@ def named_by(words: list[str]) -> str:
     settings |= {key: given[f"--{key}"] for key in ("model", "weights") if f"--{key}" in given}
     settings |= {"bits": int(given["--bits"])} if "--bits" in given else {}
     split = int(given["--split"]) if "--split" in given else None
-    seed, budget = int(given.get("--seed", 0)), given.get("--budget")
+    seed = int(given.get("--seed", 0))
+    budget = given.get("--budget")
     run = Run.resolve(dataset, given["--protocol"], method, settings, seed=seed, split_seed=split, budget=budget)
     return str(run.name)
 

@@ -22,7 +22,8 @@ OF_CODES = [name for name, method in METHODS.usable() if method.group in ("deep"
 @pytest.fixture
 def custom(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The data sets ``vectors``, of 8 numbers, and ``pictures``, of 16 x 16 pixels."""
-    random, labels = np.random.default_rng(0), np.repeat(np.arange(3), 10)
+    random = np.random.default_rng(0)
+    labels = np.repeat(np.arange(3), 10)
     np.savez(tmp_path / "vectors.npz", items=random.standard_normal((30, 8)), labels=labels)
     for number, label in enumerate(labels):
         folder = tmp_path / "pictures" / str(label)
@@ -35,7 +36,7 @@ def custom(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.parametrize("form", ["linear", "kernel", "mlp"])
 @pytest.mark.parametrize(
-    ("dataset", "given", "expected"),
+    "dataset, given, expected",
     [
         ("vectors", {}, ("pixels", "channel_unit_norm")),
         ("pictures", {}, (LITE0, "unit_norm")),
@@ -57,11 +58,13 @@ def test_all_methods_have_one_input(
 
 def test_networks_of_images_and_our_own_data_sets_are_as_before(custom: None) -> None:
     network = Run.resolve("pictures", "own", "talr_ap", {"bits": 8, "model": "small_cnn"}).settings
-    assert (network.features, network.model_dump()["normalise"]) == ("pixels", "channel")
+    assert network.features == "pixels"
+    assert network.model_dump()["normalise"] == "channel"
     for dataset, protocol in (("digits", "s1"), ("mnist", "structhash"), ("cifar10", "structhash")):
         assert not load_card(dataset).custom
         settings = Run.resolve(dataset, protocol, "itq", {"bits": 8}).settings.model_dump()
-        assert (settings["features"], settings["normalise"]) == ("pixels", "none")
+        assert settings["features"] == "pixels"
+        assert settings["normalise"] == "none"
 
 
 def test_the_choice_is_said(custom: None, capsys: pytest.CaptureFixture[str]) -> None:

@@ -35,7 +35,8 @@ def results(tmp_path: Path) -> Path:
 def fault(results: Path) -> str:
     with pytest.raises(HashbenchError) as caught:
         list(Store(results).rows())
-    text, place = str(caught.value), f"{results}/rows/cifar10-s1.jsonl:1: "
+    text = str(caught.value)
+    place = f"{results}/rows/cifar10-s1.jsonl:1: "
     assert "\n" not in text and text.startswith(place) and text.endswith(REMEDY)
     return text.removeprefix(place).removesuffix(REMEDY)
 
@@ -204,12 +205,14 @@ def test_a_table_goes_on_without_a_damaged_row_unless_it_is_kept_or_checked(
     results: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     code, whole, err = call(capsys, "table", "cifar10_small_cnn")
-    assert (code, err) == (0, "")
+    assert code == 0
+    assert err == ""
     path = results / "rows" / "cifar10-s1.jsonl"
     path.write_text(f"{GOOD}\n{{\n")
     complaint = f"{path}:2: not a readable row: Expecting property name"
     code, out, err = call(capsys, "table", "cifar10_small_cnn")
-    assert (code, out) == (1, whole)
+    assert code == 1
+    assert out == whole
     assert err.startswith(f"left out: {complaint}") and err.count("\n") == 2
     assert err.endswith("\nerror: 1 left out: see the line above\n")
     for option in ("--write", "--check"):

@@ -124,7 +124,7 @@ LINEAR = {"model": "linear", "bits": 12, "epochs": 20, "batch_size": 60, "normal
 
 
 @pytest.mark.parametrize(
-    ("method", "settings"),
+    "method, settings",
     [
         ("talr-ndcg", {"tanh_scale": 2.0}),
         ("dtsh", {"pairing": "memory", "batch_size": 30, "lr": 0.05}),

@@ -48,7 +48,7 @@ def test_the_bits_are_those_of_the_whole(
 
 
 @pytest.mark.parametrize(
-    ("items", "said"),
+    "items, said",
     [
         (None, "name one, or name a FILE.npz with --out"),
         (".", "name one, or name a FILE.npz with --out"),
@@ -66,7 +66,9 @@ def test_what_cannot_be_encoded_is_one_line_and_no_file(
         np.save(tmp_path / "items.npy", items)
         given = [tmp_path / "items.npy"]
     code, printed, error = call(capsys, "encode", run, *given, "--out", out)
-    assert (code, printed, len(error.splitlines())) == (2, "", 1)
+    assert code == 2
+    assert printed == ""
+    assert len(error.splitlines()) == 1
     assert said in error
     assert not out.exists()
 

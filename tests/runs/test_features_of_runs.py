@@ -45,7 +45,7 @@ def test_features_name_the_run() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "complaint"),
+    "name, complaint",
     [("gits", "unknown features 'gits': did you mean gist"), ("small_cnn", "small_cnn is trained from scratch")],
 )
 def test_features_that_do_not_exist_are_one_line(name: str, complaint: str) -> None:
@@ -55,7 +55,7 @@ def test_features_that_do_not_exist_are_one_line(name: str, complaint: str) -> N
 
 
 @pytest.mark.parametrize(
-    ("method", "settings"),
+    "method, settings",
     [
         ("lsh", {"features": "gist"}),
         ("itq", {"features": "gist"}),
@@ -67,7 +67,8 @@ def test_features_that_do_not_exist_are_one_line(name: str, complaint: str) -> N
 def test_a_method_hashes_features_that_are_extracted_when_missing(
     method: str, settings: dict[str, str | int], images: np.ndarray, tmp_path: Path
 ) -> None:
-    spec, store = Run.resolve("toy", "s1", method, {"bits": 8, **settings}), Store(tmp_path / "results")
+    spec = Run.resolve("toy", "s1", method, {"bits": 8, **settings})
+    store = Store(tmp_path / "results")
     row = row_of(spec, store, Execution(device="cpu"))
     assert row.status == "ok", row.reason
     saved = [path.stat().st_size for path in store.run_folder(row.run).glob("hasher.*")]
@@ -77,14 +78,17 @@ def test_a_method_hashes_features_that_are_extracted_when_missing(
     assert row.features_sha256 == found.sha256
     assert open_data(spec).items.shape == (120, 512)
     hasher = load_hasher(row, store, "cpu")
-    of_images, of_features = own_rows(Run.from_row(row), images[:7], "cpu").whole(), found.array[:7]
+    of_images = own_rows(Run.from_row(row), images[:7], "cpu").whole()
+    of_features = found.array[:7]
     np.testing.assert_allclose(of_images, of_features, rtol=1e-5, atol=1e-6)
     codes = hasher.output(open_data(spec).search_items).query.bits()
     np.testing.assert_array_equal(codes[:7], hasher.encode(of_features) > 0)
 
 
 def test_a_hasher_is_fitted_again_only_if_it_is_of_other_code_or_not_whole(tmp_path: Path) -> None:
-    spec, hasher, fitted = Run.resolve("digits", "s1", "lsh", {"bits": 8}), tmp_path / "hasher.npz", tmp_path / FITTED
+    spec = Run.resolve("digits", "s1", "lsh", {"bits": 8})
+    hasher = tmp_path / "hasher.npz"
+    fitted = tmp_path / FITTED
     first = execute(spec, tmp_path, Execution())
     other_code = json.dumps({**json.loads(fitted.read_text()), "sources": "0" * 64})
     changes: list[Callable[[], object]] = [
@@ -104,7 +108,8 @@ def test_a_hasher_is_fitted_again_only_if_it_is_of_other_code_or_not_whole(tmp_p
 def test_a_process_reads_data_and_features_once_until_the_file_changes(images: np.ndarray) -> None:
     run = Run.resolve("toy", "s1", "lsh", {"bits": 8, "features": "gist"})
     open_data(run)  # extracts them: the next call finds a file, and reads it
-    first, second = open_data(run), open_data(run.with_seed(1))
+    first = open_data(run)
+    second = open_data(run.with_seed(1))
     assert second.items is first.items
     assert second.dataset is first.dataset
     path = open_features(load_card("toy"), "gist").path

@@ -94,14 +94,17 @@ def test_the_base_is_a_linear_head_on_the_features_of_the_weights(weights: Backb
 
 
 def test_at_the_first_step_the_codes_are_the_heads(weights: BackboneFile, images: np.ndarray, tmp_path: Path) -> None:
-    spec, store, execution = fine_tuned(weights), Store(tmp_path / "results"), Execution(device="cpu")
+    spec = fine_tuned(weights)
+    store = Store(tmp_path / "results")
+    execution = Execution(device="cpu")
     assert spec.base is not None
     head = base_hasher(spec.base, store, execution)
     assert isinstance(head, DeepHasher)
     data = open_data(spec, execution)
     network = DeepHasher(data.run.settings, (8, 8, 3), 255.0)  # type: ignore[arg-type]
     network.start(torch.from_numpy(images[30:]), None, head)
-    own, of_head = network.encode(images), head.encode(open_data(spec.base, execution).items[:])
+    own = network.encode(images)
+    of_head = head.encode(open_data(spec.base, execution).items[:])
     np.testing.assert_allclose(own, of_head, rtol=1e-4, atol=1e-5)
     clear = np.abs(of_head) > 1e-4
     assert clear.mean() > 0.99
@@ -110,12 +113,14 @@ def test_at_the_first_step_the_codes_are_the_heads(weights: BackboneFile, images
 
 
 def test_every_layer_is_trained_and_the_centre_stays(weights: BackboneFile, images: np.ndarray, tmp_path: Path) -> None:
-    spec, store = fine_tuned(weights), Store(tmp_path / "results")
+    spec = fine_tuned(weights)
+    store = Store(tmp_path / "results")
     row = row_of(spec, store, Execution(device="cpu"))
     assert row.status == "ok", row.reason
     assert spec.base is not None
     assert store.named(str(spec.base.name)).status == "ok"
-    hasher, head = load_hasher(row, store, "cpu"), base_hasher(spec.base, store, Execution(device="cpu"))
+    hasher = load_hasher(row, store, "cpu")
+    head = base_hasher(spec.base, store, Execution(device="cpu"))
     assert isinstance(hasher, DeepHasher)
     assert isinstance(head, DeepHasher)
     state = hasher.encoder.state_dict()
@@ -129,7 +134,9 @@ def test_every_layer_is_trained_and_the_centre_stays(weights: BackboneFile, imag
 
 
 def test_a_checkpoint_goes_on_after_the_head(weights: BackboneFile, tmp_path: Path) -> None:
-    spec, store, execution = fine_tuned(weights), Store(tmp_path / "results"), Execution(device="cpu")
+    spec = fine_tuned(weights)
+    store = Store(tmp_path / "results")
+    execution = Execution(device="cpu")
     assert spec.base is not None
     head = base_hasher(spec.base, store, execution)
     data = open_data(spec, execution).training(tmp_path, replace(execution, checkpoint_every_s=0), head)
@@ -145,7 +152,7 @@ def test_a_checkpoint_goes_on_after_the_head(weights: BackboneFile, tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    ("changes", "complaint"),
+    "changes, complaint",
     [
         ({"weights": "official"}, "head 'trained' needs --weights NAME of hashbench pretrain"),
         ({"weights": "none"}, "head 'trained' needs --weights NAME of hashbench pretrain"),

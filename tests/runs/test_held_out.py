@@ -28,7 +28,7 @@ def run_of(protocol: str, tmp_path: Path, **execution: int) -> Run:
 
 
 @pytest.mark.parametrize(
-    ("protocol", "name"),
+    "protocol, name",
     [
         (BY_CLASS.format(20), log.HELD_OUT_AP),
         (BY_CLASS.format(0), log.TRAIN_AP),  # no item of the database is left
@@ -53,7 +53,8 @@ def test_a_large_database_is_sampled_always_the_same(tmp_path: Path, monkeypatch
     data = open_data(run_of(BY_CLASS.format(20), tmp_path))
     one, other = (held_out.held_out(data)[0].database_ids for _ in range(2))
     np.testing.assert_array_equal(one, other)
-    assert (len(one), len(np.unique(LABELS[one]))) == (30, 4)
+    assert len(one) == 30
+    assert len(np.unique(LABELS[one])) == 4
 
 
 def test_the_result_is_the_same_and_the_last_value_is_that_of_the_codes(tmp_path: Path) -> None:
@@ -81,5 +82,6 @@ def test_the_result_is_the_same_and_the_last_value_is_that_of_the_codes(tmp_path
 
 def test_a_method_without_epochs_says_so(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = call(capsys, "train", "itq", "digits", "--bits", 8, "--eval-every", 2)
-    assert (code, out) == (2, "")
+    assert code == 2
+    assert out == ""
     assert err == "error: --eval-every: itq trains no network of binary codes, so it has no epochs\n"

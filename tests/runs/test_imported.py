@@ -57,7 +57,8 @@ def trained(ids: Split, tmp_path: Path) -> Trained:
 
 def with_ids(codes: dict[str, np.ndarray], ids: Split, seed: int = 0) -> dict[str, np.ndarray]:
     """The codes in another order of the items, with their ids and without labels."""
-    found, random = dict[str, np.ndarray](), np.random.default_rng(seed)
+    found = dict[str, np.ndarray]()
+    random = np.random.default_rng(seed)
     for side, own in (("query", ids.query_ids), ("database", ids.database_ids)):
         order = random.permutation(len(own))
         found |= {f"{side}_codes": codes[f"{side}_codes"][order], f"{side}_ids": own[order]}
@@ -67,7 +68,8 @@ def with_ids(codes: dict[str, np.ndarray], ids: Split, seed: int = 0) -> dict[st
 def imported(capsys: pytest.CaptureFixture[str], arrays: dict[str, Any], *options: object) -> Row:
     np.savez("codes.npz", **arrays)
     code, out, err = call(capsys, "results", "import", "codes.npz", *OF, *options, "--json")
-    assert (code, err) == (0, "")
+    assert code == 0
+    assert err == ""
     return Row.model_validate_json(out)
 
 
@@ -76,7 +78,8 @@ def declare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Declare:
     """Declares a text as the table "mine", beside the others."""
 
     def declared(text: str) -> spec.TableSpec:
-        file, entries = tmp_path / "mine.toml", spec.paths.entries
+        file = tmp_path / "mine.toml"
+        entries = spec.paths.entries
         file.write_text(text)
         with_mine = {**entries("experiments", "tables"), "mine": file}
         monkeypatch.setattr(
@@ -98,8 +101,12 @@ def test_codes_are_scored_as_those_of_a_run(
     for seed, row in enumerate(rows):
         assert row.searches == own.searches
         assert row.artefacts == own.artefacts
-        assert (row.method, row.seed, row.budget, row.is_imported) == ("my_csq", seed, "imported", True)
-        assert (row.seconds, row.config["settings"]) == (None, {"bits": 8})
+        assert row.method == "my_csq"
+        assert row.seed == seed
+        assert row.budget == "imported"
+        assert row.is_imported is True
+        assert row.seconds is None
+        assert row.config["settings"] == {"bits": 8}
         assert made_by(row).startswith("codes made elsewhere, imported 2")
         assert Store(tmp_path / "results").named(row.run) == row
     assert len({row.cell_hash for row in rows}) == 1
@@ -112,7 +119,8 @@ def test_what_is_not_of_the_protocol_is_refused_and_nothing_is_written(
     trained: Trained, ids: Split, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     _, codes = trained
-    named, before = with_ids(codes, ids), list(Store(tmp_path / "results").lines())
+    named = with_ids(codes, ids)
+    before = list(Store(tmp_path / "results").lines())
     bare = {name: codes[name] for name in ("query_codes", "database_codes")}
     faults: list[tuple[dict[str, Any], str]] = [
         (bare, "query_ids and database_ids, numbers of items, go in place of labels"),
@@ -134,14 +142,18 @@ def test_what_is_not_of_the_protocol_is_refused_and_nothing_is_written(
     for arrays, says in faults:
         np.savez("codes.npz", **arrays)
         code, out, err = call(capsys, "results", "import", "codes.npz", *OF)
-        assert (code, out, err.count("\n")) == (2, "", 1)
+        assert code == 2
+        assert out == ""
+        assert err.count("\n") == 1
         assert says in err
     assert list(Store(tmp_path / "results").lines()) == before
     row = imported(capsys, named)
     code, _, err = call(capsys, "results", "import", "codes.npz", *OF)
-    assert (code, f"error: {row.run}: is in " in err) == (2, True)
+    assert code == 2
+    assert f"error: {row.run}: is in " in err
     code, _, err = call(capsys, "train", "my_csq", "toy", "--bits", 8, "--budget", "imported", "--seed", 7)
-    assert (code, err) == (2, "error: my_csq: its codes were made elsewhere: hashbench results import reads them\n")
+    assert code == 2
+    assert err == "error: my_csq: its codes were made elsewhere: hashbench results import reads them\n"
 
 
 def test_tables_status_bundle_and_sheet_show_it_as_imported(
@@ -149,18 +161,23 @@ def test_tables_status_bundle_and_sheet_show_it_as_imported(
 ) -> None:
     own, codes = trained
     declared = declare(TABLE)
-    row, store = imported(capsys, with_ids(codes, ids)), Store(tmp_path / "results")
+    row = imported(capsys, with_ids(codes, ids))
+    store = Store(tmp_path / "results")
     cells = {cell.declared.row: cell.measured for cell in collect(declared, store.rows(), store).cells()}
     assert [measured and measured.rows for measured in cells.values()] == [(own,), (row,)]
     status = table_status(declared, {each.run: each for each in store.rows()}, Past.of(store.rows()), seeds=2)
     assert status.counts() == {"done": 2, "failed": 0, "missing": 2, "unavailable": 0}
     code, out, err = call(capsys, "run", "mine", "--seeds", 2, "--dry-run")
-    assert (code, [line.rpartition("-")[0] for line in out.splitlines()]) == (0, ["toy-s1-lsh-8b-s1"])
+    assert code == 0
+    assert [line.rpartition("-")[0] for line in out.splitlines()] == ["toy-s1-lsh-8b-s1"]
     assert "left out: my_csq on toy s1: its codes were made elsewhere: hashbench results import makes its rows" in err
     markdown = call(capsys, "table", "mine", "--format", "markdown")[1]
     pack(Order("mine"), tmp_path / "mine.zip", store, pytest.fail)
     report = verify(tmp_path / "mine.zip")[1]
-    assert (report.differences, report.not_checked, report.n_rows, report.n_codes) == ([], [], 2, 2)
+    assert report.differences == []
+    assert report.not_checked == []
+    assert report.n_rows == 2
+    assert report.n_codes == 2
     sheet = call(capsys, "show", row.run)[1]
     assert "elsewhere; imported and scored 2" in sheet
     command = "hashbench results import CODES --method my_csq --dataset toy --protocol s1 --bits 8"

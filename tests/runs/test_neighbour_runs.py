@@ -45,7 +45,7 @@ def measured(root: Path, method: str, **settings: Any) -> tuple[Row, Path]:
 
 
 @pytest.mark.parametrize(
-    ("method", "settings"),
+    "method, settings",
     [("itq", {}), ("talr-ap", HEAD), ("mihash", HEAD), ("cibhash", HEAD)],
 )
 def test_methods_train_without_labels_and_are_scored_by_neighbours(
@@ -67,7 +67,7 @@ def test_asymmetric_and_table_rankings_take_neighbours(tmp_path: Path) -> None:
     assert 0 < row.searches["asymmetric"]["recall@10"].mean < row.searches["asymmetric"]["recall@20"].mean
 
 
-@pytest.mark.parametrize(("metric", "due"), [("l2", "l2"), ("cosine", "l2"), ("ip", "ip")])
+@pytest.mark.parametrize("metric, due", [("l2", "l2"), ("cosine", "l2"), ("ip", "ip")])
 def test_a_method_is_told_the_metric(metric: str, due: str, tmp_path: Path) -> None:
     vectors(tmp_path, rule(metric))
     data = open_data(Run.resolve("toy", "s1", "lsh", {"bits": 16}))

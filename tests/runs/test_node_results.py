@@ -57,7 +57,8 @@ def test_a_row_that_is_there_by_now_stays_with_its_files(
     row: Row, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A second result of the same run, equal or not, changes nothing; that it is another one is said."""
-    store, spec = Store(tmp_path), lsh()
+    store = Store(tmp_path)
+    spec = lsh()
     codes = store.run_folder(str(spec.name)) / "codes.npz"
 
     def stored_by_another() -> None:
@@ -79,7 +80,8 @@ def test_a_row_that_is_there_by_now_stays_with_its_files(
 
 
 def test_a_full_disk_of_the_driver_costs_one_run(row: Row, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    store, specs = Store(tmp_path), [lsh(0), lsh(1)]
+    store = Store(tmp_path)
+    specs = [lsh(0), lsh(1)]
     large = Made(row, {"codes.npz": bytes(200_000)})
     second = row_of(specs[1], Store(tmp_path / "other"), Execution(device="cpu"))
     small = Made(second, {"codes.npz": b"small"})
@@ -100,7 +102,8 @@ def test_a_base_comes_before_what_starts_from_it(tmp_path: Path, monkeypatch: py
     base = specs[0].base
     assert base is not None and specs[1].base == base
     made = {str(spec.name): Made(row_of_run(spec, nmi=0.5), {"hasher.npz": b"x"}) for spec in (base, *specs)}
-    store, given = Store(tmp_path / "ok"), list[str]()
+    store = Store(tmp_path / "ok")
+    given = list[str]()
     nodes = _Nodes(made)
     nodes.get = lambda reference: given.append(reference) or made[reference]  # type: ignore[func-returns-value, method-assign]
     assert [each.failure for each in outcomes(nodes, specs, store, monkeypatch)] == [None, None]

@@ -64,14 +64,16 @@ def test_its_row_has_the_accuracy_and_the_checksum_of_the_weights(images: np.nda
     assert row == done.row and row is not None
     assert row.artefacts["weights"] == sha256 == done.weights.sha256
     accuracy = row.metrics["accuracy"]
-    assert (accuracy.n_queries, accuracy.n_empty) == (30, 0)
+    assert accuracy.n_queries == 30
+    assert accuracy.n_empty == 0
     with np.load(tmp_path / "results" / "runs" / row.run / "predictions.npz") as saved:
         np.testing.assert_array_equal(saved["labels"], np.arange(30) % CLASSES)
         assert accuracy.mean == pytest.approx((saved["predicted"] == saved["labels"]).mean())
     assert accuracy.mean is not None
     assert accuracy.mean > 0.6
     assert row.arithmetic is not None
-    assert (row.arithmetic.precision, row.arithmetic.channels_last) == ("float32", True)
+    assert row.arithmetic.precision == "float32"
+    assert row.arithmetic.channels_last is True
     assert row.settings["width"] == 4 / 64
     assert row.seconds is not None
 
@@ -106,7 +108,7 @@ def test_weights_that_are_gone_are_stored_again_and_a_clone_trains_them_again(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "complaint"),
+    "arguments, complaint",
     [
         (["--model", "linear"], "linear has no layers before the last one: nothing to pretrain"),
         (["--model", "resnet18"], "resnet18 has weights from ImageNet: pretrain trains networks that have none"),
@@ -120,7 +122,8 @@ def test_what_cannot_be_pretrained_is_one_line(
     arguments: list[str], complaint: str, images: np.ndarray, capsys: pytest.CaptureFixture[str]
 ) -> None:
     code, out, err = call(capsys, "pretrain", "toy", *arguments)
-    assert (code, out) == (2, "")
+    assert code == 2
+    assert out == ""
     assert complaint in err
     assert len(err.splitlines()) == 1
 
@@ -132,7 +135,8 @@ def test_the_default_protocol_trains_on_the_most_items() -> None:
     with pytest.raises(HashbenchError, match="cifar10: which protocol"):  # s2 and s2_official have as many
         classifier_run(load_card("cifar10"), None, "resnet9", {}, seed=0)
     wide = classifier_run(load_card("cifar100"), None, "resnet9", {"width": 0.5}, seed=0)
-    assert (wide.settings.model_dump()["width"], wide.settings.model_dump()["classes"]) == (0.5, 100)
+    assert wide.settings.model_dump()["width"] == 0.5
+    assert wide.settings.model_dump()["classes"] == 100
 
 
 def test_its_command_is_shown_and_no_command_of_codes(images: np.ndarray, capsys: pytest.CaptureFixture[str]) -> None:
@@ -146,5 +150,8 @@ def test_its_command_is_shown_and_no_command_of_codes(images: np.ndarray, capsys
     name = next(line for line in shown.splitlines() if "classifier-3c" in line).split()[0]
     code, out, _ = call(capsys, *expected.split(), "--dry-run")
     settings = {line.split()[0]: line.split()[1:] for line in out.splitlines() if line}
-    assert (code, settings["run"], settings["stored"][0]) == (0, [name], "yes,")
-    assert (settings["width"], settings["lr"]) == (["0.0625", "command", "line"], ["0.2", "ours"])
+    assert code == 0
+    assert settings["run"] == [name]
+    assert settings["stored"][0] == "yes,"
+    assert settings["width"] == ["0.0625", "command", "line"]
+    assert settings["lr"] == ["0.2", "ours"]

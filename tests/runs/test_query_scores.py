@@ -87,7 +87,8 @@ def test_each_value_is_the_ap_of_its_query_in_the_order_of_the_ids(store: Store)
 
 def test_the_file_outlives_the_histograms(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
     rows = list(store.rows())
-    before, content = [load(row.run) for row in rows], file_of(store).read_bytes()
+    before = [load(row.run) for row in rows]
+    content = file_of(store).read_bytes()
     shutil.rmtree(store.run_folder(rows[0].run))
     file_of(store).unlink()
     assert call(capsys, "table", "tiny", "--write")[0] == 0
@@ -154,7 +155,7 @@ def forged(store: Store, change: Callable[[Any], Any], part: str = "ap") -> None
 
 
 @pytest.mark.parametrize(
-    ("part", "change", "fault"),
+    "part, change, fault",
     [
         ("ap", lambda ap: ap // 2, "its mean ap is .*, and that of its row "),
         ("ap", lambda ap: np.full_like(ap, 251), "a value is above 1"),

@@ -21,7 +21,8 @@ def lsh(seed: int = 0, **settings: int | bool) -> Run:
 
 
 def test_seeds_share_the_cell_and_not_the_run() -> None:
-    first, second = lsh(0), lsh(1)
+    first = lsh(0)
+    second = lsh(1)
     assert first.name.cell_hash == second.name.cell_hash
     assert first.name.config_hash != second.name.config_hash
     assert str(first.name) != str(second.name)
@@ -39,7 +40,7 @@ def test_saying_what_holds_anyway_changes_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("names", "settings", "complaint"),
+    "names, settings, complaint",
     [
         (("digts", "s1", "lsh"), {"bits": 8}, "unknown dataset 'digts': did you mean digits"),
         (("digits", "s9", "lsh"), {"bits": 8}, "unknown protocol"),

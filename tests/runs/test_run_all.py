@@ -55,7 +55,8 @@ def test_all_are_executed_in_any_number_of_processes(tmp_path: Path) -> None:
             assert store.find("toy", "s1", str(spec.name)) == found[spec.name.seed].row
         row = found[0].row
         assert row is not None
-        assert (row.searches, row.artefacts) == (alone.searches, alone.artefacts)
+        assert row.searches == alone.searches
+        assert row.artefacts == alone.artefacts
     assert list(run_all([], store, Execution())) == []
 
 
@@ -72,7 +73,8 @@ def test_one_that_fails_does_not_stop_the_others(tmp_path: Path) -> None:
 
 def test_a_training_that_fails_is_stored_as_failed(tmp_path: Path) -> None:
     pytest.importorskip("torch")
-    store, wild = Store(tmp_path), Run.resolve("digits", "s1", "dpsh", {"bits": 8, "lr": 1e30})
+    store = Store(tmp_path)
+    wild = Run.resolve("digits", "s1", "dpsh", {"bits": 8, "lr": 1e30})
     found = outcomes([wild], store)[0]
     assert found.row is not None and store.find("digits", "s1", str(wild.name)) == found.row
     assert "smaller lr" in str(found.failure)
@@ -83,7 +85,8 @@ def test_runs_whose_workers_die_or_hang(
 ) -> None:
     """One is tried again, one is stored as failed, of one no row can be stored, and one is ended after a while."""
     monkeypatch.setattr(running, "RunTask", Doomed)
-    store, specs = Store(tmp_path / "many"), [lsh(seed) for seed in range(5)]
+    store = Store(tmp_path / "many")
+    specs = [lsh(seed) for seed in range(5)]
     store.folder.mkdir()
     for seed, deaths in {0: "endless", 1: "1", 2: "2", 3: "3"}.items():  # the endless one first: others run beside it
         (store.folder / f"deaths-{seed}").write_text(deaths)
@@ -92,7 +95,8 @@ def test_runs_whose_workers_die_or_hang(
     for seed in (0, 1, 2, 4):
         row = store.find("toy", "s1", str(specs[seed].name))
         assert row is not None and row == found[seed].row
-        assert (row.reason, row.status) == (reasons.get(seed), "failed" if seed in reasons else "ok")
+        assert row.reason == reasons.get(seed)
+        assert row.status == ("failed" if seed in reasons else "ok")
     alone = row_of(specs[1], Store(tmp_path / "alone"), Execution(device="cpu"))
     assert found[1].row is not None and found[1].row.artefacts["histogram"] == alone.artefacts["histogram"]
     assert found[3].row is None and store.find("toy", "s1", str(specs[3].name)) is None
@@ -108,7 +112,8 @@ def test_a_run_that_another_process_executes_is_waited_for(
 ) -> None:
     """Its row is taken, and the others do not wait."""
     monkeypatch.setattr(follow, "POLL_S", 0.1)
-    store, specs = Store(tmp_path), [lsh(0), lsh(1), lsh(2)]
+    store = Store(tmp_path)
+    specs = [lsh(0), lsh(1), lsh(2)]
     theirs = row_of(specs[0], Store(tmp_path / "others"), Execution(device="cpu"))
     let_go = Event()
 
@@ -187,5 +192,6 @@ def test_an_interrupt_ends_the_workers_without_a_warning(
     parent, children = two_workers
     os.killpg(parent.pid, signal.SIGINT)
     _, said = parent.communicate(timeout=60)
-    assert (parent.returncode, said) == (130, "")
+    assert parent.returncode == 130
+    assert said == ""
     assert until(lambda: not any(map(lives, children)), 30)

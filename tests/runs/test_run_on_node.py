@@ -82,7 +82,8 @@ def test_a_node_returns_the_row_and_the_files_and_keeps_neither(node: Path, tmp_
     ]
     for name in ("codes.npz", "hasher.npz", "histogram.npz"):
         (tmp_path / name).write_bytes(result.files[name])
-        ours, theirs = np.load(folder / name), np.load(tmp_path / name)
+        ours = np.load(folder / name)
+        theirs = np.load(tmp_path / name)
         assert all(np.array_equal(ours[key], theirs[key]) for key in ours)
     assert not list(node.glob("results/r*/*/*")) and not list(node.glob("results/runs/*"))
 

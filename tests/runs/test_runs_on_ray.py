@@ -61,10 +61,9 @@ def assert_undisturbed(specs: list[Run], results: Path, alone: Path) -> None:
     for spec in specs[:1]:
         row = Store(results).find(spec.name.dataset, spec.name.protocol, str(spec.name))
         own = row_of(spec, Store(alone), Execution(device="cpu"))
-        assert row is not None and (row.metrics, row.artefacts["histogram"]) == (
-            own.metrics,
-            own.artefacts["histogram"],
-        )
+        assert row is not None
+        assert row.metrics == own.metrics
+        assert row.artefacts["histogram"] == own.artefacts["histogram"]
 
 
 def test_runs_on_two_nodes_are_those_of_one_process(nodes: Nodes, tmp_path: Path) -> None:

@@ -96,7 +96,9 @@ def test_a_new_recipe_reaches_every_deep_method_without_an_edit_of_its_file(meth
 @pytest.mark.parametrize("method", DEEP)
 def test_a_recipe_says_which_network_a_new_data_set_has(method: str, root: Path) -> None:
     without = resolved(method, "mnist", "structhash")
-    assert (without["model"], without["features"], without["epochs"]) == ("linear", "efficientnet_lite0_128px", 30)
+    assert without["model"] == "linear"
+    assert without["features"] == "efficientnet_lite0_128px"
+    assert without["epochs"] == 30
     recipe(root, "mlp_mnist", 'dataset = "mnist", model = "mlp"', head='default_for = "mnist"')
     assert resolved(method, "mnist", "structhash")["model"] == "mlp"
     assert resolved(method, "mnist", "structhash")["epochs"] == QUICK["epochs"]
@@ -105,7 +107,7 @@ def test_a_recipe_says_which_network_a_new_data_set_has(method: str, root: Path)
 
 
 @pytest.mark.parametrize(
-    ("method", "given", "key", "value"),
+    "method, given, key, value",
     [
         ("dpsh", {"model": "vggf"}, "epochs", 150),  # general
         ("dpsh", {"model": "vggf"}, "eta", 0.0002),  # of the authors, for protocol s2
@@ -175,7 +177,7 @@ def test_a_recipe_needs_settings_of_known_methods_and_a_reason_for_them(root: Pa
 
 
 @pytest.mark.parametrize(
-    ("when", "head"),
+    "when, head",
     [
         ('dataset = "digits", model = "mlp"', ""),
         ('dataset = "digits", model = "linear"', 'default_for = "digits"'),
@@ -221,7 +223,8 @@ def test_features_are_hashed_by_a_linear_network_unless_one_is_named() -> None:
         assert (found["model"], found["normalise"] == "channel") == ("linear", False), dataset
     assert resolved("mihash", "mnist", "structhash", model="mlp")["model"] == "mlp"
     of_images = resolved("mihash", "cifar10")
-    assert (of_images["model"], of_images["features"]) == ("linear", "efficientnet_lite0_128px")
+    assert of_images["model"] == "linear"
+    assert of_images["features"] == "efficientnet_lite0_128px"
 
 
 def test_without_a_default_model_one_has_to_be_named(root: Path) -> None:

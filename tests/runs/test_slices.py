@@ -30,11 +30,13 @@ def run_called(method: str, settings: dict[str, Any]) -> Run:
     return Run.resolve("digits", "s1", method, settings if method != "mihash" else {"bits": 8, **settings})
 
 
-@pytest.mark.parametrize(("method", "settings"), RUNS)
+@pytest.mark.parametrize("method, settings", RUNS)
 def test_a_run_in_slices_is_the_undisturbed_one(method: str, settings: dict[str, Any], tmp_path: Path) -> None:
     run = run_called(method, settings)
     undisturbed = row_of(run, Store(tmp_path / "undisturbed"), Execution(device="cpu"))
-    store, n_slices, row = Store(tmp_path / "slices"), 0, None
+    store = Store(tmp_path / "slices")
+    n_slices = 0
+    row = None
     while row is None:
         n_slices += 1
         try:
@@ -42,11 +44,9 @@ def test_a_run_in_slices_is_the_undisturbed_one(method: str, settings: dict[str,
         except TimeIsOver:
             assert list(store.folder.glob(f"runs/*/{checkpoint.FILE}"))
     assert n_slices == (5 if method == "sparse_hash" else 3)
-    assert (row.searches, row.artefacts, row.objective) == (
-        undisturbed.searches,
-        undisturbed.artefacts,
-        undisturbed.objective,
-    )
+    assert row.searches == undisturbed.searches
+    assert row.artefacts == undisturbed.artefacts
+    assert row.objective == undisturbed.objective
     for path in (tmp_path / "undisturbed").glob("runs/*/codes.npz"):
         with np.load(path) as a, np.load(store.folder / path.relative_to(tmp_path / "undisturbed")) as b:
             assert all(np.array_equal(a[name], b[name]) for name in a.files)
@@ -56,7 +56,8 @@ def test_the_time_of_a_table_is_over_with_a_line(capsys: pytest.CaptureFixture[s
     table = ("run", "digits", "--only", "method=lsh", "--only", "bits=12", "--only", "seed=0", "--minutes")
     for wrong in ("0", "-1", "nan"):
         code, _, err = call(capsys, *table, wrong)
-        assert (code, err) == (2, f"error: --minutes {wrong}: more than 0 is expected, such as --minutes 12\n")
+        assert code == 2
+        assert err == f"error: --minutes {wrong}: more than 0 is expected, such as --minutes 12\n"
     assert call(capsys, *table, 12, "--ray", "auto")[0] == 2
     assert call(capsys, *table, 12, "--timeout", "inf")[0] == 2
     code, _, err = call(capsys, *table, 1e-9, "--only", "bits=24")
@@ -70,7 +71,8 @@ def test_a_slice_does_not_wait_for_another_process_when_its_time_is_over(
 ) -> None:
     """Neither for the run itself nor for the one that it starts from."""
     monkeypatch.setattr(follow, "POLL_S", 0.1)
-    store, run = Store(tmp_path), run_called(*RUNS[0])
+    store = Store(tmp_path)
+    run = run_called(*RUNS[0])
     assert run.base is not None
     let_go = Event()
 
@@ -88,7 +90,7 @@ def test_a_slice_does_not_wait_for_another_process_when_its_time_is_over(
         let_go.clear()
 
 
-@pytest.mark.parametrize(("jobs", "seconds"), [(1, 1.0), (2, 0.0)], ids=["in this process", "too late, in workers"])
+@pytest.mark.parametrize("jobs, seconds", [(1, 1.0), (2, 0.0)], ids=["in this process", "too late, in workers"])
 def test_one_run_begins_and_stops_after_an_epoch(jobs: int, seconds: float, tmp_path: Path) -> None:
     runs = [Run.resolve("digits", "s1", "mihash", {"bits": 8, "epochs": 10**6}, seed=seed) for seed in range(2)]
     execution = Execution(device="cpu", stop_at=time.monotonic() + seconds)
@@ -99,7 +101,8 @@ def test_one_run_begins_and_stops_after_an_epoch(jobs: int, seconds: float, tmp_
 def test_what_differs_where_a_run_goes_on_is_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    run, store = run_called(*RUNS[2]), Store(tmp_path)
+    run = run_called(*RUNS[2])
+    store = Store(tmp_path)
     here = checkpoint.made_by(loop.pick_device("cpu"), "float32")
     with monkeypatch.context() as patch:
         patch.setattr(checkpoint, "made_by", lambda *_: {**here, "PyTorch": "1.0", "processor": "an abacus"})

@@ -31,7 +31,7 @@ SPACE: Space = {
 
 
 @pytest.mark.parametrize(
-    ("line", "complaint"),
+    "line, complaint",
     [
         ("iteratons = { low = 1, high = 9 }", "search: unknown setting of itq 'iteratons': did you mean iterations?"),
         ("bits = { choices = [16, 32] }", "search: bits is what a search is given"),
@@ -64,7 +64,8 @@ def test_a_wrong_space_is_one_line_that_names_the_file(
 
 
 def test_adam_has_other_rates_than_sgd() -> None:
-    usual, of_adam = space_of(a_run("talr_ap")), space_of(a_run("talr_ap", optimiser="adam", momentum=0.0))
+    usual = space_of(a_run("talr_ap"))
+    of_adam = space_of(a_run("talr_ap", optimiser="adam", momentum=0.0))
     assert usual.keys() == of_adam.keys() and {key for key in usual if usual[key] != of_adam[key]} == {"lr"}
 
 
@@ -114,7 +115,7 @@ def test_a_value_near_an_end_of_its_range_is_told() -> None:
 
 
 @pytest.mark.parametrize(
-    ("choices", "last", "value", "end"),
+    "choices, last, value, end",
     [
         ([100, 300, 1000], [], 100, "low"),
         ([100, 300, 1000], [], 300, None),

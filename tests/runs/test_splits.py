@@ -30,7 +30,9 @@ def row(tmp_path: Path) -> Row:
 
 def test_the_seed_of_the_split_is_in_the_name_the_row_and_the_configuration(row: Row, tmp_path: Path) -> None:
     assert row.run.startswith(OTHER)
-    assert (row.split_seed, row.seed, row.config["data"]["split"]["seed"]) == (7, 0, 7)
+    assert row.split_seed == 7
+    assert row.seed == 0
+    assert row.config["data"]["split"]["seed"] == 7
     assert "ids_sha256" not in row.config["data"]["split"]
     own = Run.resolve("digits", "s1", "lsh", {"bits": 8})
     assert str(own.name).startswith(OWN) and own.name.cell_hash != row.cell_hash
@@ -41,7 +43,8 @@ def test_the_seed_of_the_split_is_in_the_name_the_row_and_the_configuration(row:
 def test_the_own_seed_of_a_protocol_names_the_same_run() -> None:
     for names in (("digits", "s1"), ("cifar100", "sparse_hash")):
         own = load_card(names[0]).protocol(names[1]).seed
-        method, settings = ("lsh", {"bits": 8})
+        method = "lsh"
+        settings = {"bits": 8}
         given = Run.resolve(*names, method, settings, split_seed=own)
         assert given == Run.resolve(*names, method, settings) and given.name.split_seed is None
 
@@ -64,14 +67,19 @@ def test_a_row_of_another_rule_than_that_of_the_card_is_refused(row: Row) -> Non
 
 
 def test_the_base_is_on_the_same_split_and_comes_back_from_the_row(tmp_path: Path) -> None:
-    store, spec = Store(tmp_path), Run.resolve("digits", "s1", "sparse_th", SPARSE, split_seed=3)
+    store = Store(tmp_path)
+    spec = Run.resolve("digits", "s1", "sparse_th", SPARSE, split_seed=3)
     assert spec.base is not None
-    assert (spec.base.name.split_seed, spec.base.name.data) == (3, spec.name.data)
+    assert spec.base.name.split_seed == 3
+    assert spec.base.name.data == spec.name.data
     found = row_of(spec, store)
     (base,) = (row for row in store.rows() if row.method == "exhaustive_search")
-    assert (base.run, base.split_seed, base.ids_sha256) == (str(spec.base.name), 3, found.ids_sha256)
+    assert base.run == str(spec.base.name)
+    assert base.split_seed == 3
+    assert base.ids_sha256 == found.ids_sha256
     again = Run.from_row(found)
-    assert (str(again.name), again.base and str(again.base.name)) == (found.run, base.run)
+    assert str(again.name) == found.run
+    assert (again.base and str(again.base.name)) == base.run
 
 
 def test_a_published_split_has_no_other() -> None:

@@ -93,7 +93,8 @@ def test_a_damaged_row_stays_when_others_are_written(tmp_path: Path) -> None:
 
 def test_a_second_line_of_a_run_is_a_repeat_and_the_same_line_twice_is_one(tmp_path: Path) -> None:
     """As git leaves a file when two branches have added rows: .gitattributes asks it to keep the lines of both."""
-    first, second = to_line(row(0, ap=0.5)), to_line(row(0, ap=0.75))
+    first = to_line(row(0, ap=0.5))
+    second = to_line(row(0, ap=0.75))
     found = lines_in(f"{first}\n{second}\n{first}\n", tmp_path / "digits-s1.jsonl")
     assert [line.name for line in found] == [row(0).run, repeat_name(row(0).run, second)]
     assert [line.row().metrics["ap"].mean for line in found] == [0.5, 0.75]

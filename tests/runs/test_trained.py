@@ -50,11 +50,13 @@ def test_load_encodes_as_the_command_does(
     found = hashbench.load("digits-s1-itq", results=results).encode(items()[:50].tolist())
     with np.load(out) as saved:
         assert np.array_equal(found, saved["codes"])
-    assert (found.dtype, found.shape) == (np.uint8, (50, 12)) and 0 < found.mean() < 1
+    assert found.dtype == np.uint8
+    assert found.shape == (50, 12)
+    assert 0 < found.mean() < 1
 
 
 @pytest.mark.parametrize(
-    ("change", "complaint"),
+    "change, complaint",
     [
         (lambda x: x.reshape(len(x), -1), r"items: shape \(5, 64\); the hasher takes \[n, 8, 8, 1\]"),
         (lambda x: x + 30, "items: values from 30 to 4.; 0 to 16 are expected, as in the data set"),
@@ -91,7 +93,8 @@ def test_a_run_folder_encodes_elsewhere_without_the_card(
     given = items()[:9]
     monkeypatch.setattr("hashbench.datasets.card.card_files", dict)  # no card, and so no data set
     found = hashbench.load(moved)
-    assert (found.row, np.array_equal(found.encode(given), expected)) == (trained.row, True)
+    assert found.row == trained.row
+    assert np.array_equal(found.encode(given), expected) is True
     assert np.array_equal(hashbench.load(str(moved)).encode(given), expected)
     with pytest.raises(HashbenchError, match=r"items: values from 30 to 4.; 0 to 16 are expected"):
         found.encode(given + 30)

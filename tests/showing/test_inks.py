@@ -65,7 +65,7 @@ def test_what_rounds_to_zero_has_no_sign() -> None:
 
 
 @pytest.mark.parametrize(
-    ("cell", "field"),
+    "cell, field",
     [
         ("=1+1", "'=1+1"),
         ("+1", "'+1"),

@@ -36,7 +36,7 @@ def test_unsigned_activations_are_compared_as_numbers() -> None:
 
 
 @pytest.mark.parametrize(
-    ("buckets", "d", "message"),
+    "buckets, d, message",
     [
         ([[0, 1]], 1, "k from 1 to d"),
         ([0, 1], 3, r"\[n, k\]"),

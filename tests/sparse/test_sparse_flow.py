@@ -30,7 +30,7 @@ def every_assignment(n_classes: int, d: int, k: int) -> list[np.ndarray]:
     return [np.array(codes) for codes in product(rows, repeat=n_classes)]
 
 
-@pytest.mark.parametrize(("n_classes", "d", "k"), [(2, 2, 1), (2, 3, 3), (3, 4, 2), (4, 4, 1), (4, 4, 3), (5, 3, 2)])
+@pytest.mark.parametrize("n_classes, d, k", [(2, 2, 1), (2, 3, 3), (3, 4, 2), (4, 4, 1), (4, 4, 3), (5, 3, 2)])
 @pytest.mark.parametrize("lam", [0.0, 0.3, 2.0])
 def test_no_assignment_is_better(n_classes: int, d: int, k: int, lam: float) -> None:
     for seed in range(3):
@@ -46,7 +46,8 @@ def highs(means: np.ndarray, k: int, lam: float) -> float:
     n_classes, d = means.shape
     cost = np.concatenate([-means.ravel(), np.tile(2 * lam * np.arange(n_classes), d)])
     arc = np.arange(n_classes * d)
-    of_class, of_bucket = arc // d, arc % d
+    of_class = arc // d
+    of_bucket = arc % d
     rows = np.concatenate([of_class, n_classes + of_bucket, n_classes + arc // n_classes])
     columns = np.concatenate([arc, arc, len(arc) + arc])
     values = np.concatenate([np.ones(2 * len(arc)), -np.ones(len(arc))])
@@ -56,14 +57,14 @@ def highs(means: np.ndarray, k: int, lam: float) -> float:
     return float(solved.fun)
 
 
-@pytest.mark.parametrize(("n_classes", "d", "k", "lam"), [(16, 24, 3, 0.5), (40, 10, 2, 0.05), (30, 30, 4, 0.0)])
+@pytest.mark.parametrize("n_classes, d, k, lam", [(16, 24, 3, 0.5), (40, 10, 2, 0.05), (30, 30, 4, 0.0)])
 def test_highs_finds_the_same_value(n_classes: int, d: int, k: int, lam: float) -> None:
     means = draw(0, n_classes, d, spread=2.0)
     codes = flow.assign(means, k, lam)
     assert plain_objective(means, codes, lam) == pytest.approx(highs(means, k, lam), rel=1e-9)
 
 
-@pytest.mark.parametrize(("lam", "spread"), [(0.0, 5.0), (0.01, 5.0), (0.3, 1.0), (2.0, 0.0)])
+@pytest.mark.parametrize("lam, spread", [(0.0, 5.0), (0.01, 5.0), (0.3, 1.0), (2.0, 0.0)])
 def test_few_arcs_find_what_all_arcs_find(lam: float, spread: float) -> None:
     means = draw(3, 40, 24, spread)  # real numbers, of which the optimum is unique
     assert np.array_equal(flow.assign(means, 3, lam), flow.assign(means, 3, lam, arcs=40))

@@ -14,9 +14,13 @@ from hashbench.sparse.objectives import HashObjective, MetricObjective
 
 pytest.importorskip("ortools", reason="the flow needs the extra train")
 
-CLASSES, PER_CLASS, D = 3, 6, 4
+CLASSES = 3
+PER_CLASS = 6
+D = 4
 LABELS = torch.arange(CLASSES).repeat_interleave(PER_CLASS) * 7  # class ids need not be 0, 1, 2
-MARGIN, L2, LAM = 0.7, 0.05, 0.3
+MARGIN = 0.7
+L2 = 0.05
+LAM = 0.3
 
 
 def in_rounds(n_rounds: int, seed: int = 0) -> Tensor:
@@ -58,7 +62,7 @@ def slow_buckets(outputs: Tensor, rows: Tensor, base: str, k: int) -> Tensor:
 
 @pytest.mark.parametrize("k", [1, 2, 4])
 @pytest.mark.parametrize(
-    ("base", "variant", "n_rounds"),
+    "base, variant, n_rounds",
     [
         ("triplet", "paper", 3),
         ("triplet", "released", 2),
@@ -104,7 +108,8 @@ def test_the_base_stage_is_the_metric_loss() -> None:
 
 @pytest.mark.parametrize("base", ["triplet", "npairs"])
 def test_from_the_second_batch_on_the_base_stage_makes_no_gpu_wait(base: str) -> None:
-    objective, rows = MetricObjective(LABELS, base, margin=MARGIN, l2=L2), in_rounds(2)  # type: ignore[arg-type]
+    objective = MetricObjective(LABELS, base, margin=MARGIN, l2=L2)
+    rows = in_rounds(2)  # type: ignore[arg-type]
     outputs = activations(len(rows)).requires_grad_()
     waits = {"_local_scalar_dense", "nonzero", "unique_dim", "_unique2", "masked_select"}
     objective(outputs, rows, draws())
@@ -140,7 +145,7 @@ def test_pairs_are_of_two() -> None:
 
 
 @pytest.mark.parametrize(
-    ("labels", "complaint"),
+    "labels, complaint",
     [
         (torch.ones(6, 3, dtype=torch.long), "triplet compares examples by class.*several labels"),
         (torch.tensor([0, 0, 1, -1]), "triplet compares examples by class.*no class"),

@@ -81,7 +81,7 @@ def test_blocks_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "message"),
+    "changes, message",
     [
         ({"activations": np.zeros((2, 5))}, "activations of shape (2, 5), "),
         ({"activations": np.full((2, 4), np.nan)}, "activations: not finite"),

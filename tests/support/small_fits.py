@@ -22,7 +22,8 @@ from hashbench.losses import (
 from hashbench.methods import METHODS
 from hashbench.runs.run import Run
 
-BITS, EXAMPLES = 6, 40
+BITS = 6
+EXAMPLES = 40
 LABELS = torch.arange(EXAMPLES) % 4
 LISTWISE = {
     "ap_simplified": tie_aware_ap.simplified,
@@ -40,7 +41,8 @@ MEMORIES = {
 }
 
 # what is recorded of a step of three parts: an objective that waits for the GPU, draws or solves in between is not
-ALL, NOT_THE_OBJECTIVE = 3, 2
+ALL = 3
+NOT_THE_OBJECTIVE = 2
 DROPOUT = {"model": "nin", "width": 0.1, "hash_norm": "batch"}  # a network that draws random numbers on its device
 RECORDED: list[tuple[str, dict[str, Any], int]] = [
     ("talr_ap", {"model": "small_cnn", "augment": "crop_flip", "clip_norm": 1.0}, ALL),

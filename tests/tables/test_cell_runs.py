@@ -43,10 +43,12 @@ def test_a_column_of_asymmetric_distances_asks_it_of_the_runs_of_its_cells(tmp_p
         str(run.name) for each in cell_runs(digits, seeds=2) for run in each.runs
     ]
     assert all(run.asymmetric == (each.cell.run_key in asked) for each in runs for run in each.runs)
-    run, store = lsh().with_asymmetric(), Store(tmp_path)
+    run = lsh().with_asymmetric()
+    store = Store(tmp_path)
     row = row_of_run(run, ap=0.5)
     store.write(row)
-    assert (sort_out([run], store).missing, sort_out([lsh()], store).measured) == ([run], [lsh()])
+    assert sort_out([run], store).missing == [run]
+    assert sort_out([lsh()], store).measured == [lsh()]
     store.write(row.model_copy(update={"searches": {"asymmetric": row.metrics}}))
     assert sort_out([run], store).measured == [run]
     assert store.find("digits", "s1", row.run).searches == {"database": row.metrics, "asymmetric": row.metrics}
@@ -62,16 +64,20 @@ def test_a_stored_run_without_the_search_that_is_asked_for_is_missing() -> None:
     for searches, done in ((row.searches, 0), ({**row.searches, "asymmetric": row.metrics}, 1)):
         held = row.model_copy(update={"searches": searches})
         counts = table_status(asked, {row.run: held}, Past.of([])).counts()
-        assert (counts["done"], counts["missing"]) == (done, 1 - done)
+        assert counts["done"] == done
+        assert counts["missing"] == 1 - done
 
 
 def test_runs_are_sorted_by_what_is_stored_of_them(tmp_path: Path) -> None:
-    runs, store = [lsh(seed) for seed in range(5)], Store(tmp_path)
+    runs = [lsh(seed) for seed in range(5)]
+    store = Store(tmp_path)
     store.write(row_of_run(runs[1], ap=0.5))
     for failed in (runs[2], runs[4]):
         store.write(row_of_run(failed, "failed"))
     found = sort_out(runs, store)
-    assert (found.measured, found.failed, found.missing) == ([runs[1]], [runs[2], runs[4]], [runs[0], runs[3]])
+    assert found.measured == [runs[1]]
+    assert found.failed == [runs[2], runs[4]]
+    assert found.missing == [runs[0], runs[3]]
 
 
 @pytest.mark.parametrize("name", ["cifar10_s1_lite0", "digits"])
@@ -82,5 +88,6 @@ def test_a_run_on_another_split_is_the_one_that_is_resolved_on_it(name: str) -> 
             stated = {"budget": cell.budget, "recipe": cell.recipe, "split_seed": split}
             resolved = Run.resolve(cell.dataset, cell.protocol, cell.method, cell.settings, **stated)
             run = run_of(cell, split)
-            assert (str(run.name), run.protocol) == (str(resolved.name), resolved.protocol)
+            assert str(run.name) == str(resolved.name)
+            assert run.protocol == resolved.protocol
             assert (run.base and str(run.base.name)) == (resolved.base and str(resolved.base.name))

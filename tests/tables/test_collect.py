@@ -40,7 +40,9 @@ def test_axes_are_the_labels_in_order_of_appearance() -> None:
     first, second = sample_table().sections
     assert first.rows == ("DPSH*", "MIHash", "TALR_AP", "Not run")
     assert first.columns == ("12 bits", "24 bits", "48 bits")
-    assert (second.title, second.rows, second.columns) == ("Pr@1 | percent", ("[Npairs-Th]", "Npairs-VQ"), ("k=1",))
+    assert second.title == "Pr@1 | percent"
+    assert second.rows == ("[Npairs-Th]", "Npairs-VQ")
+    assert second.columns == ("k=1",)
 
 
 def test_mean_and_sample_deviation_are_over_seeds() -> None:
@@ -91,10 +93,8 @@ def test_a_budget_that_stands_in_is_said_and_has_rows_of_its_own() -> None:
     assert {cell.budget for cell in declared.cells} == {"smoke"}
     assert {cell.tolerance for cell in declared.cells} == {None}
     table = collect(declared, [], None)
-    assert (table.name, table.title) == (
-        "sparse_hash_table1_smoke",
-        "Triplet network on CIFAR-100, on the schedule smoke",
-    )
+    assert table.name == "sparse_hash_table1_smoke"
+    assert table.title == "Triplet network on CIFAR-100, on the schedule smoke"
     assert "Measured on the schedule smoke, which is not that of the published figures." in table.notes
     assert any(note.startswith("Sparse hash on the schedule smoke: 300 iterations") for note in table.notes)
     own = {cell.row: cell_hash(cell) for cell in load("sparse_hash_table1").cells}
@@ -124,7 +124,8 @@ def test_interval_is_the_mean_over_seeds_of_worst_and_best_ap() -> None:
     rows[1] = fake_row(spec.cells[0], 1, ap=0.5, ap_worst=0.2, ap_best=0.9)
     found = measured(spec, rows)
     assert found is not None
-    assert (found.worst, found.best) == (pytest.approx(0.3), pytest.approx(0.75))
+    assert found.worst == pytest.approx(0.3)
+    assert found.best == pytest.approx(0.75)
 
 
 def test_interval_belongs_to_ap_alone() -> None:
@@ -133,7 +134,7 @@ def test_interval_belongs_to_ap_alone() -> None:
 
 
 @pytest.mark.parametrize(
-    ("worst", "best", "expected"), [(0.5, 0.6, False), (0.6, 0.7, False), (0.5, 0.601, True), (0.15, 0.79, True)]
+    "worst, best, expected", [(0.5, 0.6, False), (0.6, 0.7, False), (0.5, 0.601, True), (0.15, 0.79, True)]
 )
 @pytest.mark.parametrize("metric", ["ap", "ap(norm=retrieved)@5"])
 def test_a_cell_is_tie_dependent_if_worst_and_best_ap_lie_more_than_a_tenth_apart(
@@ -149,9 +150,13 @@ def test_distinct_codes_are_the_means_of_the_rows_and_unknown_if_one_row_has_non
     spec = one_cell()
     rows = [fake_row(spec.cells[0], seed, ap=0.5, distinct_codes=(seed + 2, 10)) for seed in range(3)]
     found = measured(spec, rows)
-    assert found is not None and (found.distinct_queries, found.distinct_database) == (3, 10)
+    assert found is not None
+    assert found.distinct_queries == 3
+    assert found.distinct_database == 10
     found = measured(spec, [*rows, fake_row(spec.cells[0], 3, ap=0.5)])
-    assert found is not None and (found.distinct_queries, found.distinct_database) == (None, None)
+    assert found is not None
+    assert found.distinct_queries is None
+    assert found.distinct_database is None
 
 
 def on_splits(spec: TableSpec) -> list[Row]:
@@ -166,10 +171,15 @@ def test_rows_of_other_splits_count_only_if_they_are_asked_for() -> None:
     assert own == Measured(0.55, stdev([0.5, 0.6]), 2)
     both = measured(spec.on_splits(2), on_splits(spec))
     assert both is not None and both.mean == pytest.approx(0.6) and both.std == pytest.approx(0.1)
-    assert (both.n_splits, both.n_seeds, both.n_missing, both.n_runs) == (2, 2, 1, 3)
+    assert both.n_splits == 2
+    assert both.n_seeds == 2
+    assert both.n_missing == 1
+    assert both.n_runs == 3
     every = measured(spec.on_splits(3), on_splits(spec)[1:])
     assert every is not None and every.mean == pytest.approx(2.2 / 3)
-    assert (every.n_splits, every.n_seeds, every.n_runs) == (3, 1, 3)
+    assert every.n_splits == 3
+    assert every.n_seeds == 1
+    assert every.n_runs == 3
 
 
 def test_of_a_table_whose_repeats_are_splits_seed_r_counts_on_split_r() -> None:
@@ -180,7 +190,10 @@ def test_of_a_table_whose_repeats_are_splits_seed_r_counts_on_split_r() -> None:
     rows = [fake_row(spec.cells[0], seed, split_seed=split, ap=mean) for (seed, split), mean in stored]
     found = measured(spec, rows)
     assert found is not None and found.mean == pytest.approx(0.7) and found.std == pytest.approx(0.2)
-    assert (found.n_splits, found.n_seeds, found.n_runs, found.n_missing) == (3, 1, 3, 0)
+    assert found.n_splits == 3
+    assert found.n_seeds == 1
+    assert found.n_runs == 3
+    assert found.n_missing == 0
     assert not found.lacks_splits
 
 
@@ -194,7 +207,9 @@ def test_without_rows_of_further_splits_all_seeds_of_the_first_are_shown_and_not
 def test_repeats_of_a_split_that_is_given_are_its_seeds() -> None:
     spec = one_cell(dataset="cifar10", protocol="s2_official").model_copy(update={"repeats": "splits"})
     found = measured(spec, rows_of(spec, 0.5, 0.6))
-    assert found is not None and (found.n_seeds, found.lacks_splits) == (2, True)
+    assert found is not None
+    assert found.n_seeds == 2
+    assert found.lacks_splits is True
 
 
 def test_a_table_on_splits_of_a_published_split_is_refused() -> None:
@@ -216,7 +231,8 @@ COUNTS = np.array([[[0, 1], [1, 1], [0, 0]]], np.int64)
 
 
 def kept(tmp_path: Path, spec: TableSpec, sha256: str | None = None) -> tuple[list[Row], Store]:
-    store, histogram = Store(tmp_path), Histogram(COUNTS, np.array([0, 1]))
+    store = Store(tmp_path)
+    histogram = Histogram(COUNTS, np.array([0, 1]))
     row = rows_of(spec, 0.5)[0].model_copy(update={"artefacts": {"histogram": sha256 or histogram.sha256()}})
     histogram.save(store.run_folder(row.run) / "histogram.npz")
     return [row], store
@@ -231,7 +247,9 @@ def test_interval_that_the_row_lacks_comes_from_the_kept_histogram(tmp_path: Pat
     spec = one_cell()
     found = measured(spec, *kept(tmp_path, spec))
     assert found is not None
-    assert (found.mean, found.worst, found.best) == (0.5, pytest.approx((1 + 2 / 3) / 2), 1.0)
+    assert found.mean == 0.5
+    assert found.worst == pytest.approx((1 + 2 / 3) / 2)
+    assert found.best == 1.0
 
 
 def test_histogram_with_another_checksum_is_refused(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -262,7 +280,7 @@ def cell_with(published: float | None, mean: float | None, tolerance: float | No
 
 
 @pytest.mark.parametrize(
-    ("published", "mean", "tolerance", "verdict"),
+    "published, mean, tolerance, verdict",
     [
         (0.73, 0.75, 0.02, True),  # the boundary, though 0.75 - 0.73 > 0.02 in binary
         (0.73, 0.7501, 0.02, False),
@@ -323,7 +341,9 @@ def test_without_its_method_a_cell_has_the_row_of_its_names_and_settings() -> No
     others = [made_with(cell, 0.6, skip=2), made_with(cell, 0.7, bits=4), made_with(cell, 0.8, bits=4, skip=2)]
     others += [own.model_copy(update={"protocol": "s2", "cell_hash": "other"})]
     found = measured(spec, [*others, own])
-    assert found is not None and (found.mean, found.n_runs) == (0.5, 1)
+    assert found is not None
+    assert found.mean == 0.5
+    assert found.n_runs == 1
     assert measured(spec, others) is None
 
 

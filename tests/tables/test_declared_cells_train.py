@@ -31,7 +31,10 @@ TABLES = [
     *("talr_table1", "talr_table2", "talr_table3", "talr_appendix_d"),
     *(f"sparse_hash_table{number}" for number in range(1, 6)),
 ]
-N_ITEMS, N_CLASSES, BATCH, STEPS = 24, 4, 8, 2
+N_ITEMS = 24
+N_CLASSES = 4
+BATCH = 8
+STEPS = 2
 LAYERS = {"vggf": vggf.layers(), "alexnet_caffe": alexnet_caffe.LAYERS, "caffenet": caffenet.LAYERS}
 NETWORKS = {"vggf": vggf, "alexnet_caffe": alexnet_caffe, "caffenet": caffenet}
 
@@ -119,7 +122,8 @@ def trained(run: Run, folder: Path) -> Hasher | None:
         assert "are equal after the last epoch" in str(failed)
         hasher = None
     (epoch,) = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
-    assert (epoch["epoch"], epoch["step"]) == (0, STEPS - 1)
+    assert epoch["epoch"] == 0
+    assert epoch["step"] == STEPS - 1
     assert np.isfinite(epoch["loss"])
     return hasher
 

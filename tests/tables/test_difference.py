@@ -62,7 +62,8 @@ def test_without_two_lines_on_the_same_splits_there_is_no_test(lines: dict[Posit
 
 
 def test_a_claim_names_the_better_one_first_and_a_single_split_allows_none() -> None:
-    low, high = scores(0.60), scores(0.65, seed=1)
+    low = scores(0.60)
+    high = scores(0.65, seed=1)
     found = compare_scores(low, high)
     above = f"B is {-found.difference:.4f} above A (interval {-found.high:.4f} to {-found.low:.4f}"
     over = f"p = {found.p:.4f}, 5 splits, 1,500 queries"

@@ -78,13 +78,15 @@ def ranked_by_hand(scores: Scores) -> tuple[dict[str, float], dict[str, tuple[in
         for sample, drawn in enumerate(of_datasets)
     ]
     drawn = np.asarray(samples)  # [SAMPLES, methods]
-    ranges, beats = {}, {}
+    ranges = {}
+    beats = {}
     for place, method in enumerate(methods):
         firsts = sorted(1 + (drawn > drawn[:, [place]]).sum(axis=1))
         lasts = sorted((drawn >= drawn[:, [place]]).sum(axis=1))
         ranges[method] = int(firsts[CUT]), int(lasts[-1 - CUT])
     for row, column in permutations(range(len(methods)), 2):
-        above, equal = drawn[:, row] > drawn[:, column], drawn[:, row] == drawn[:, column]
+        above = drawn[:, row] > drawn[:, column]
+        equal = drawn[:, row] == drawn[:, column]
         beats[methods[row], methods[column]] = (above.sum() + equal.sum() / 2) / SAMPLES
     return {m: measured[k] / len(datasets) for k, m in enumerate(methods)}, ranges, beats
 
@@ -131,7 +133,8 @@ def repeats_of_rows(
 
 def scores_of_rows(panel: Panel) -> Scores:
     """The scores of the ranked methods of a declared panel, read from the lines of results/rows."""
-    file, ranked = declared()[panel.name], {line.method for line in panel.lines}
+    file = declared()[panel.name]
+    ranked = {line.method for line in panel.lines}
     values: dict[str, dict[tuple[str, str], list[list[float]]]] = {}
     for block in file.blocks:
         table = spec.load(block.table)
@@ -322,7 +325,8 @@ def test_a_failed_run_is_last_however_good_the_others_are(fill: Fill) -> None:
     for task, lengths in TASKS.items():
         values |= {("lsh", *task, bits): [0.9, None, 0.9] for bits in lengths}
     panel = fill(values)
-    assert (panel.lines[-1].method, panel.lines[-1].points) == ("LSH", 0)
+    assert panel.lines[-1].method == "LSH"
+    assert panel.lines[-1].points == 0
     assert [panel.lines[-1].score(task) for task in panel.tasks] == [None] * 3
     assert_ranked_by_hand(panel, scores_of(values))
     assert "failed" in write(sheet_of([panel]), "markdown")
@@ -369,7 +373,7 @@ def test_the_paired_test_names_who_is_not_below_the_best(tmp_path: Path, monkeyp
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "why"),
+    "old, new, why",
     [
         ('section = "tuned", bits = [16', 'section = "tuned!", bits = [16', "unknown section 'tuned!'"),
         ("bits = [16, 32]", "bits = [16, 48]", "section 'tuned' has no ap at 48 bits"),
@@ -396,7 +400,8 @@ def test_all_formats_say_the_same(fill: Fill) -> None:
     lines = {line.method: line for line in panel.lines}
     for row in csv.DictReader(io.StringIO(write(sheet_of([panel]), "csv"))):
         line = lines[row["method"]]
-        assert (int(row["rank_low"]), int(row["rank_high"])) == (line.low, line.high)
+        assert int(row["rank_low"]) == line.low
+        assert int(row["rank_high"]) == line.high
         (task,) = (task for task in panel.tasks if task == (row["dataset"], row["protocol"]))
         assert float(row["score"]) == pytest.approx(line.score(task), abs=1e-6)
     (of_json,) = values_of([panel])["panels"]
@@ -412,9 +417,15 @@ def test_the_command_prints_panels_and_refuses(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     code, out, error = call(capsys, "leaderboard", "large")
-    assert (code, out, error.count("\n")) == (2, "", 1) and "unknown panel 'large'" in error
+    assert code == 2
+    assert out == ""
+    assert error.count("\n") == 1
+    assert "unknown panel 'large'" in error
     code, out, error = call(capsys, "leaderboard", "fine_tuned")
-    assert (code, out, error.count("\n")) == (2, "", 1) and "no method has all tasks" in error
+    assert code == 2
+    assert out == ""
+    assert error.count("\n") == 1
+    assert "no method has all tasks" in error
     committed.give_rows(monkeypatch)
     code, out, _ = call(capsys, "leaderboard", "fine_tuned")
     assert code == 0 and out.startswith("## Partial fine-tuning") and "| 1. " in out

@@ -22,7 +22,8 @@ PRINTED = {
 }
 RAW, CENTRED, RANGE = ({"centre": value} for value in (False, True, "range"))
 DRAWN, ZERO = ({"at_median": value} for value in ("drawn", "zero"))
-ONE_LAYER, TWO_LAYERS = {"layers": 1, "nearest": 40}, {"nearest": 2}
+ONE_LAYER = {"layers": 1, "nearest": 40}
+TWO_LAYERS = {"nearest": 2}
 NOTES = {  # the start of the note, and what it quotes of the NDCG in this order; None: what is printed
     "sth": ("STHs: ", [(DRAWN, 5), (ZERO, 5), None]),
     "agh": ("AGH has one layer", [(ONE_LAYER, 5), None, (TWO_LAYERS, 3)]),

@@ -75,7 +75,7 @@ def test_a_key_begins_with_its_first_author_and_year() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "key"),
+    "text, key",
     [
         ("talr.txt", "he2018tieaware"),
         ("sparse_hash.txt", "jeong2018efficient"),
@@ -94,9 +94,11 @@ def test_title_and_authors_are_those_on_the_paper(text: str, key: str) -> None:
 
 def fields(entry: str) -> dict[str, str]:
     """The fields of a BibTeX entry, read as BibTeX does: a name, and a value in balanced braces."""
-    found, position = {}, entry.index(",") + 1
+    found = {}
+    position = entry.index(",") + 1
     while match := re.compile(r"\s*(\w+) = \{").match(entry, position):
-        depth, end = 1, match.end()
+        depth = 1
+        end = match.end()
         while depth:
             depth += {"{": 1, "}": -1}.get(entry[end], 0)
             end += 1
@@ -142,11 +144,13 @@ def load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> dict[str
 
 def test_an_entry_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     paper = load(tmp_path, monkeypatch, as_toml(ENTRY))["on_codes"]
-    assert (paper.author, paper.journal, paper.year) == (["A. One"], "Journal", 2000)
+    assert paper.author == ["A. One"]
+    assert paper.journal == "Journal"
+    assert paper.year == 2000
 
 
 @pytest.mark.parametrize(
-    ("entry", "complaint"),
+    "entry, complaint",
     [
         ({**ENTRY, "jornal": "x"}, "unknown key 'jornal': did you mean journal"),
         ({**ENTRY, "author": "A. One"}, "author"),
@@ -185,7 +189,8 @@ def test_citation_file_agrees_with_the_package() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert citation["cff-version"] == "1.2.0"
     assert citation["message"] and citation["type"] == "software"
-    assert (citation["version"], citation["license"]) == (__version__, project["license"])
+    assert citation["version"] == __version__
+    assert citation["license"] == project["license"]
     assert citation["keywords"] == project["keywords"]
     own = papers.papers()["hashbench"]
     assert citation["title"] == own.title

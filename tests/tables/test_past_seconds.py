@@ -31,7 +31,7 @@ FAILED = [past(1, "digits", "failed", model="mlp", bits=12)]
 
 
 @pytest.mark.parametrize(
-    ("rows", "seconds"),
+    "rows, seconds",
     [
         (CLOSE + OTHER_SIZE + OTHER_PROTOCOL + OTHER_DATA + OTHER_NETWORK, 20),
         (OTHER_SIZE + OTHER_PROTOCOL + OTHER_DATA + OTHER_NETWORK, 200),

@@ -133,7 +133,9 @@ def sparse_words(number: int) -> list[str]:
 
 def sparse_rows(words: list[str]) -> Iterator[tuple[str, list[str]]]:
     """Rows of a name and its numbers; where "k=1" stands before them, the name ends in it."""
-    row, values, suffix = "", [], ""
+    row = ""
+    values = []
+    suffix = ""
     for word in words:
         if re.fullmatch(r"\d+\.\d\d", word):
             values.append(word)
@@ -142,11 +144,12 @@ def sparse_rows(words: list[str]) -> Iterator[tuple[str, list[str]]]:
             yield row, values
         k = re.match(r"k=(\d)", word)
         suffix = f" (k={k[1]})" if k else suffix
-        row, values = word + suffix, []
+        row = word + suffix
+        values = []
     yield row, values
 
 
-@pytest.mark.parametrize(("number", "rows"), [(1, 13), (2, 13), (3, 10), (4, 10)])
+@pytest.mark.parametrize("number, rows", [(1, 13), (2, 13), (3, 10), (4, 10)])
 def test_sparse_hash_tables_1_to_4(number: int, rows: int) -> None:
     words = sparse_words(number)
     body = len(words) - words[::-1].index("Pr@16")
@@ -323,7 +326,8 @@ def test_sparse_hash_labels_agree_with_their_keys(number: int) -> None:
         assert cell.method == SPARSE_METHOD[kind]
         assert cell.settings["base"] == base.lower()
         assert cell.settings.get("k") == (int(k.rstrip(")")) if k else None)
-        assert (cell.evaluation, cell.metric) == (SEARCHED.get(side, "test"), METRIC_OF_COLUMN[measure])
+        assert cell.evaluation == SEARCHED.get(side, "test")
+        assert cell.metric == METRIC_OF_COLUMN[measure]
         assert cell.printed_as == ("number" if measure == "SUF" else "percent")
 
 
@@ -381,7 +385,9 @@ def test_each_method_of_talr_table_2_has_the_network_of_its_own_code() -> None:
         ("MIHash", "imagenet100", "alexnet_caffe", "ap(norm=retrieved)@1000"),
         ("HashNet", "imagenet100_256", "caffenet", "ap(norm=retrieved)@1000"),
     }
-    one, other = load_card("imagenet100"), load_card("imagenet100_256")
-    assert (list(one.item_shape), list(other.item_shape)) == ([227, 227, 3], [256, 256, 3])
+    one = load_card("imagenet100")
+    other = load_card("imagenet100_256")
+    assert list(one.item_shape) == [227, 227, 3]
+    assert list(other.item_shape) == [256, 256, 3]
     shared = ("labels_sha256", "protocols", "sources", "class_names", "n_items")
     assert {key: getattr(one, key) for key in shared} == {key: getattr(other, key) for key in shared}

@@ -68,7 +68,7 @@ def compared(*means: list[float]) -> list[str]:
     return [line.partition(" & ")[2].removesuffix(r" \\") for line in text.splitlines() if line.startswith("row ")]
 
 
-@pytest.mark.parametrize(("second", "is_bold"), [([0.58, 0.6], False), ([0.69, 0.70999], True)])
+@pytest.mark.parametrize("second, is_bold", [([0.58, 0.6], False), ([0.69, 0.70999], True)])
 def test_the_highest_mean_as_it_is_printed_is_bold(second: list[float], is_bold: bool) -> None:
     found = compared([0.1, 0.1], second, [0.69, 0.71])
     assert [cell.startswith(r"\textbf{") for cell in found] == [False, is_bold, True]
@@ -76,7 +76,8 @@ def test_the_highest_mean_as_it_is_printed_is_bold(second: list[float], is_bold:
 
 def test_the_footnotes_say_what_the_values_were_footnotes() -> None:
     spec = sample_spec(groups=[SAMPLE["groups"][0]])
-    dpsh, mihash = spec.cells[0], spec.cells[3]
+    dpsh = spec.cells[0]
+    mihash = spec.cells[3]
     rows = [fake_row(dpsh, ap=0.5), fake_row(mihash, 0, ap=0.6), fake_row(mihash, 1, ap=0.6)]
     config = {**rows[0].config, "settings": {"model": "linear", "features": "vggf_1a"}}
     dirty = Code(version="0", commit="c0ffee" * 7, dirty=True)

@@ -184,7 +184,7 @@ def test_values_by_weighted_distances_are_compared_with_the_others() -> None:
     assert "**" not in cells(text, "DPSH*")[0]
 
 
-@pytest.mark.parametrize(("metric", "has_a_best"), [("ap", True), ("ap_best", False), ("ap_worst", False)])
+@pytest.mark.parametrize("metric, has_a_best", [("ap", True), ("ap_best", False), ("ap_worst", False)])
 def test_an_end_of_a_tie_interval_is_no_merit(metric: str, has_a_best: bool) -> None:
     spec = sample_spec(groups=[{**SAMPLE["groups"][0], "metric": metric}])
     rows = [fake_row(cell, s, metric=0.5 + 0.01 * place) for place, cell in enumerate(spec.cells[:6]) for s in (0, 1)]
@@ -251,7 +251,7 @@ def test_a_table_of_our_own_without_rows_says_so() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "escaped"),
+    "text, escaped",
     [
         ("a | b", r"a \| b"),
         ("*: with", r"\*: with"),

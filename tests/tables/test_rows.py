@@ -81,11 +81,22 @@ def test_a_line_holds_what_the_row_says(tmp_path: Path) -> None:
     )
     assert {name: line[name] for name in same} == {name: getattr(row, name) for name in same}
     assert {name: line[name] for name in row.settings} == row.settings
-    assert (line["ap"], line["ap_std"], line["n_queries"], line["n_empty"]) == (0.25, 0.125, 10, 2)
-    assert (line["distinct_queries"], line["distinct_database"]) == (7, 900)
-    assert (line["version"], line["commit"], line["dirty"]) == ("0.1.0", "abc", False)
-    assert (line["system"], line["cpu"], line["cores"], line["device"]) == ("Linux", "a processor", 2, "cpu")
-    assert (line["train_s"], line["encode_s"], line["score_s"]) == (1.5, 2.5, 3.5)
+    assert line["ap"] == 0.25
+    assert line["ap_std"] == 0.125
+    assert line["n_queries"] == 10
+    assert line["n_empty"] == 2
+    assert line["distinct_queries"] == 7
+    assert line["distinct_database"] == 900
+    assert line["version"] == "0.1.0"
+    assert line["commit"] == "abc"
+    assert line["dirty"] is False
+    assert line["system"] == "Linux"
+    assert line["cpu"] == "a processor"
+    assert line["cores"] == 2
+    assert line["device"] == "cpu"
+    assert line["train_s"] == 1.5
+    assert line["encode_s"] == 2.5
+    assert line["score_s"] == 3.5
     assert line["utc"] == pd.Timestamp("2026-11-21 19:38:17", tz="UTC")
     assert all(pd.isna(line[name]) for name in ("gpu", "reason", "histogram_sha256"))
 
@@ -94,7 +105,8 @@ def test_runs_of_different_kinds_share_the_columns(tmp_path: Path) -> None:
     sparse = fake_row(CELLS["th"], metric=0.5)
     of_test = {"suf": MetricValue(mean=40.0, std=None, n_queries=10, n_empty=0)}
     frame = stored(tmp_path, dense(), changed(sparse, searches={"test": of_test})).set_index("method")
-    assert (str(frame["bits"].dtype), str(frame["d"].dtype)) == ("Int64", "Int64")
+    assert str(frame["bits"].dtype) == "Int64"
+    assert str(frame["d"].dtype) == "Int64"
     assert frame.loc["dpsh", "bits"] == 12 and frame.loc["th", "d"] == 64
     assert pd.isna(frame.loc["th", "bits"]) and pd.isna(frame.loc["dpsh", "k"])
     assert frame.loc["th", "test.suf"] == 40.0 and frame.loc["th", "n_queries"] == 10
@@ -106,7 +118,8 @@ def test_runs_of_different_kinds_share_the_columns(tmp_path: Path) -> None:
 def test_a_failed_run_has_a_line_with_its_reason(tmp_path: Path) -> None:
     failed = changed(fake_row(CELLS["dpsh"], status="failed"), searches={})
     (line,) = stored(tmp_path, failed).to_dict("records")
-    assert (line["status"], line["reason"]) == ("failed", "it diverged")
+    assert line["status"] == "failed"
+    assert line["reason"] == "it diverged"
     assert all(pd.isna(line[name]) for name in ("n_queries", "n_empty", "train_s"))
 
 
@@ -119,7 +132,10 @@ def test_a_metric_of_no_query_is_missing_and_not_zero(tmp_path: Path) -> None:
 def test_a_setting_with_the_name_of_another_column_is_told_apart(tmp_path: Path) -> None:
     row = dense(settings={"bits": 12, "status": "on", "ap": 7})
     (line,) = stored(tmp_path, row).to_dict("records")
-    assert (line["status"], line["settings.status"], line["ap"], line["settings.ap"]) == ("ok", "on", 0.5, 7)
+    assert line["status"] == "ok"
+    assert line["settings.status"] == "on"
+    assert line["ap"] == 0.5
+    assert line["settings.ap"] == 7
 
 
 def test_settings_of_mixed_types_keep_their_values(tmp_path: Path) -> None:

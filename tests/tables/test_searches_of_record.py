@@ -49,7 +49,7 @@ def test_a_table_of_an_old_protocol_of_validation_says_how_many_of_its_queries_o
 
 
 @pytest.mark.parametrize(
-    ("splits", "aps", "note"),
+    "splits, aps, note",
     [
         (None, [0.5], "Validation queries of the search linear_structhash may be test queries of other splits"),
         (5, [0.5, None], "To be searched again: KSH (1 of 2 trials failed)."),

@@ -40,7 +40,7 @@ def test_a_default_value_of_a_setting_can_be_asked_for() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wanted", "complaint"),
+    "wanted, complaint",
     [
         ([("bit", 8)], "unknown key of --only 'bit': did you mean bits"),
         ([("bits", 32)], "--only bits=32: unknown bits '32': one of 16, 8"),

@@ -54,7 +54,7 @@ def assert_has(found: dict[str, Any], expected: dict[str, Any]) -> None:
     assert {key: found[key] for key in expected} == expected
 
 
-@pytest.mark.parametrize(("protocol", "bits"), MIHASH_DIARIES)
+@pytest.mark.parametrize("protocol, bits", MIHASH_DIARIES)
 def test_mihash_on_cifar10_is_trained_as_in_its_diaries(protocol: str, bits: int) -> None:
     batch, lr, every, bins, sigmf, decay, epochs = MIHASH_DIARIES[protocol, bits]
     assert_has(
@@ -77,7 +77,7 @@ MIHASH_COMMANDS = {
 
 
 @pytest.mark.parametrize("bits", [12, 32, 64])
-@pytest.mark.parametrize(("dataset", "protocol"), MIHASH_COMMANDS)
+@pytest.mark.parametrize("dataset, protocol", MIHASH_COMMANDS)
 def test_mihash_elsewhere_is_trained_as_in_its_commands(dataset: str, protocol: str, bits: int) -> None:
     network, batch, lr, decay, every, bins, sigmf, epochs, augment, per = MIHASH_COMMANDS[dataset, protocol]
     assert_has(
@@ -108,7 +108,7 @@ TALR_BINS = {
 }
 
 
-@pytest.mark.parametrize(("method", "dataset", "protocol"), TALR_SCRIPTS)
+@pytest.mark.parametrize("method, dataset, protocol", TALR_SCRIPTS)
 def test_talr_is_trained_as_in_its_run_scripts(method: str, dataset: str, protocol: str) -> None:
     network, batch, lr, decay, every, lrmult, gamma, epochs, augment, per = TALR_SCRIPTS[method, dataset, protocol]
     for bits, bins in TALR_BINS[method, dataset, protocol].items():
@@ -135,7 +135,7 @@ def test_alpha_of_appendix_d_has_both_readings() -> None:
 
 # github.com/jiangqy/DPSH-pytorch: lambda 10 beside a sum over pairs, both divided by the number of training images.
 @pytest.mark.parametrize(
-    ("dataset", "protocol", "n_train"),
+    "dataset, protocol, n_train",
     [("cifar10", "s1", 5_000), ("cifar10", "s2", 50_000), ("nuswide21", "s1", 10_500), ("nuswide21", "s2", 193_734)],
 )
 def test_dpsh_is_trained_as_in_its_demo(dataset: str, protocol: str, n_train: int) -> None:
@@ -216,7 +216,7 @@ def test_settings_as_json_have_both_values(capsys: pytest.CaptureFixture[str]) -
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    "arguments, message",
     [
         (
             ["settings"],

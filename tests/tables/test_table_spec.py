@@ -56,7 +56,7 @@ def test_unknown_key_is_refused_wherever_it_stands(damaged: dict[str, Any]) -> N
 
 
 @pytest.mark.parametrize(
-    ("damaged", "key"),
+    "damaged, key",
     [
         (table(group(ROW), title=3), "title"),
         (table(group(ROW), notes="one"), "notes"),
@@ -133,8 +133,12 @@ def test_a_group_has_a_section_for_each_of_its_views() -> None:
     views = {"top": {"section": "first 10", "metric": "recall@10", "settings": {"d": 1}}, "all": {"metric": "ndcg"}}
     shown = group({"label": "r"}, views=["top", "all"], section="S", settings={"bits": 8}, columns=("a",))
     top, whole = cells(table(shown, views=views))
-    assert (top.section, top.metric, top.settings) == ("S: first 10", "recall@10", {"bits": 8, "d": 1})
-    assert (whole.section, whole.metric, whole.settings) == ("S", "ndcg", {"bits": 8})
+    assert top.section == "S: first 10"
+    assert top.metric == "recall@10"
+    assert top.settings == {"bits": 8, "d": 1}
+    assert whole.section == "S"
+    assert whole.metric == "ndcg"
+    assert whole.settings == {"bits": 8}
     with pytest.raises(HashbenchError, match=r"x\.toml: views of 'S': unknown view 'tip': did you mean top"):
         cells(table({**shown, "views": ["tip"]}, views=views))
 
@@ -153,8 +157,13 @@ def test_settings_of_one_row_do_not_reach_the_next() -> None:
 
 def test_what_no_layer_gives_has_its_fallback() -> None:
     cell = cells(table(group(ROW)))[0]
-    assert (cell.section, cell.evaluation, cell.budget, cell.printed_as) == ("", "database", "full", "fraction")
-    assert (cell.tolerance, cell.tie_aware, cell.citation) == (None, None, "p")
+    assert cell.section == ""
+    assert cell.evaluation == "database"
+    assert cell.budget == "full"
+    assert cell.printed_as == "fraction"
+    assert cell.tolerance is None
+    assert cell.tie_aware is None
+    assert cell.citation == "p"
 
 
 def test_cells_come_in_order_of_appearance() -> None:
@@ -166,7 +175,7 @@ def test_cells_come_in_order_of_appearance() -> None:
 
 
 @pytest.mark.parametrize(
-    ("printed_as", "printed", "published"),
+    "printed_as, printed, published",
     [
         ("fraction", 0.732, 0.732),
         ("percent", 62.64, 0.6264),
@@ -207,7 +216,7 @@ def test_load_checks_the_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.parametrize(
-    ("kind", "keys"),
+    "kind, keys",
     [
         ("dataset", {"dataset": "digit"}),
         ("protocol", {"protocol": "s9"}),
@@ -245,8 +254,10 @@ def other_budget(root: Path, text: str) -> None:
 
 def test_a_file_declares_another_table_at_another_budget(tmp_path: Path) -> None:
     other_budget(tmp_path, 'of = "sparse_hash_table1"\nbudget = "cpu"\nnotes = ["Few iterations."]\n')
-    found, own = spec.load("mine_cpu"), spec.load("sparse_hash_table1")
-    assert (found.name, found.title) == ("mine_cpu", f"{own.title}, on the schedule cpu")
+    found = spec.load("mine_cpu")
+    own = spec.load("sparse_hash_table1")
+    assert found.name == "mine_cpu"
+    assert found.title == f"{own.title}, on the schedule cpu"
     assert found.notes == [*own.notes, "Few iterations."]
     assert {(cell.budget, cell.tolerance) for cell in found.cells} == {("cpu", None)}
     assert [cell.published for cell in found.cells] == [cell.published for cell in own.cells]
@@ -255,7 +266,7 @@ def test_a_file_declares_another_table_at_another_budget(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("text", "complaint"),
+    "text, complaint",
     [
         ('of = "sparse_hash_tabel1"\nbudget = "cpu"\n', "mine_cpu.toml: of: unknown table 'sparse_hash_tabel1'"),
         ('of = "sparse_hash_table1"\nbudget = "cups"\n', "cups"),

@@ -28,7 +28,7 @@ def settings(**given: int | str) -> DeepSettings:
 
 
 @pytest.mark.parametrize(
-    ("option", "device", "used"),
+    "option, device, used",
     [
         ("auto", "cpu", "float32"),
         ("auto", "cuda:1", "bfloat16"),
@@ -60,7 +60,8 @@ def apart(one: DeepHasher, other: DeepHasher) -> float:
 
 
 def test_bfloat16_is_really_used_and_encoding_is_not_in_it(tmp_path: Path) -> None:
-    usual, half = fit(tmp_path / "usual", "auto"), fit(tmp_path / "half", "bfloat16")
+    usual = fit(tmp_path / "usual", "auto")
+    half = fit(tmp_path / "half", "bfloat16")
     assert 1e-5 < apart(usual, half) < 0.1
     items = np.random.default_rng(2).integers(0, 256, (3, 16, 16, 3), np.uint8)
     expected = half(half.normalised(torch.from_numpy(items))).detach().numpy()

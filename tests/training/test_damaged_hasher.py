@@ -19,7 +19,7 @@ def settings() -> TrainingSettings:
 
 
 @pytest.mark.parametrize(
-    ("content", "complaint"),
+    "content, complaint",
     [
         (json.dumps({"item_shape": [10**9, 10**9, 3]}), ""),
         (json.dumps({"item_shape": [8, -8, 1]}), ""),

@@ -25,6 +25,6 @@ def moved(tmp_path: Path, how: str) -> dict[str, bool]:
     return {"mean": bool((mean != 0).any()), "scale": not torch.equal(first.weight, torch.ones_like(first.weight))}
 
 
-@pytest.mark.parametrize(("how", "mean"), [("trained", True), ("frozen", False)])
+@pytest.mark.parametrize("how, mean", [("trained", True), ("frozen", False)])
 def test_frozen_statistics_stay_and_the_scale_is_trained(how: str, mean: bool, tmp_path: Path) -> None:
     assert moved(tmp_path, how) == {"mean": mean, "scale": True}

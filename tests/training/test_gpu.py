@@ -58,7 +58,7 @@ def test_every_precision_trains(precision: str, tmp_path: Path) -> None:
     assert (row.metrics["ap"].mean or 0) > 0.9
 
 
-@pytest.mark.parametrize(("method", "settings", "least"), CELLS, ids=str)
+@pytest.mark.parametrize("method, settings, least", CELLS, ids=str)
 def test_every_objective_trains(method: str, settings: Settings, least: float, tmp_path: Path) -> None:
     row = row_of(cell(method, **settings), Store(tmp_path), Execution(device="cuda"))
     assert row.status == "ok", row.reason
@@ -82,7 +82,7 @@ def recorded_steps(monkeypatch: pytest.MonkeyPatch) -> list[graphs.RecordedSteps
 
 
 @pytest.mark.usefixtures("exactly")
-@pytest.mark.parametrize(("method", "changes", "n_recorded"), small_fits.RECORDED, ids=str)
+@pytest.mark.parametrize("method, changes, n_recorded", small_fits.RECORDED, ids=str)
 def test_graphs_end_with_the_weights_of_plain_steps(
     method: str, changes: dict[str, Any], n_recorded: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -103,7 +103,8 @@ def test_graphs_end_with_the_weights_of_plain_steps(
 @pytest.mark.usefixtures("exactly")
 @pytest.mark.parametrize("base", ["triplet", "npairs"])
 def test_a_flow_on_the_cpu_is_between_the_graphs(base: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made, hashers = recorded_steps(monkeypatch), []
+    made = recorded_steps(monkeypatch)
+    hashers = []
     given = {"base": base, "d": 16, "k": 2, "width": 0.25, "epochs": 2, "steps_per_epoch": 10, "batch_size": 8}
     settings: Any = Run.resolve("cifar100", "sparse_hash", "sparse_hash", {**given, "classes_per_batch": 4}).settings
     items = np.random.default_rng(0).integers(0, 256, (60, 32, 32, 3), np.uint8)
@@ -194,7 +195,8 @@ def test_a_resumed_run_goes_on_from_its_checkpoint(tmp_path: Path, monkeypatch: 
 def test_a_hasher_gives_the_same_codes_on_both(tmp_path: Path) -> None:
     store = Store(tmp_path)
     row = row_of(cell(), store, Execution(device="cpu"))
-    data, ids = (opened := open_data(cell())).dataset, opened.ids
+    data = (opened := open_data(cell())).dataset
+    ids = opened.ids
     items = data.items[ids.query_ids]
     activations = [load_hasher(row, store, device).encode(items) for device in ("cpu", "cuda")]
     np.testing.assert_allclose(*activations, atol=1e-3)

@@ -21,8 +21,10 @@ from hashbench.runs.run import Run
 from hashbench.training.hasher import DeepHasher
 from hashbench.training.loop import Trainer
 
-WHOLE, CUT = "efficientnet_lite0_32px", "block11"
-FIRST, LAST = f"{WHOLE}_before_{CUT}", f"{WHOLE}_from_{CUT}"
+WHOLE = "efficientnet_lite0_32px"
+CUT = "block11"
+FIRST = f"{WHOLE}_before_{CUT}"
+LAST = f"{WHOLE}_from_{CUT}"
 
 
 @pytest.fixture
@@ -39,8 +41,10 @@ def last_layers(**changes: Any) -> DeepHasher:
 
 def test_the_two_parts_compute_what_the_network_does(card: Any) -> None:
     stored, whole = (extract(card, name) for name in (FIRST, WHOLE))
-    assert (stored.shape, stored.stored) == ((150, 448), "float16")
-    activations, expected = read(card.name, FIRST).array, read(card.name, WHOLE).array
+    assert stored.shape == (150, 448)
+    assert stored.stored == "float16"
+    activations = read(card.name, FIRST).array
+    expected = read(card.name, WHOLE).array
     assert activations.dtype == np.float16
     assert whole.stored == "float32"
     assert expected.dtype == np.float32
@@ -85,7 +89,8 @@ def test_a_cut_that_cannot_be(name: str, shape: tuple[int, ...], complaint: str)
 def test_a_copy_is_a_square_of_the_image_perhaps_flipped(card: Any) -> None:
     ids = np.array([3, 140, 7])
     done = extract(card, FIRST, copies=(4, ids))
-    found, items = read(card.name, done.path.stem).array.reshape(4, 3, -1), open_dataset(card).items
+    found = read(card.name, done.path.stem).array.reshape(4, 3, -1)
+    items = open_dataset(card).items
     model = MODELS.get(FIRST)
     assert model.pretrained is not None
     network = named(FIRST)[1].build((8, 8, 1), 255.0).module
@@ -121,7 +126,8 @@ def test_a_run_has_the_features_that_its_model_takes_and_copies_of_them(card: An
 def test_each_step_draws_a_copy_of_each_of_its_images(tmp_path: Path) -> None:
     items = np.random.default_rng(0).normal(0, 1, (61, 4)).astype(np.float32)
     data = examples(tmp_path, items=items, copies=np.stack([items + 100 * copy for copy in range(3)]), value_max=1.0)
-    objective, taken = Spread(data), list[torch.Tensor]()
+    objective = Spread(data)
+    taken = list[torch.Tensor]()
     trainer = Trainer(settings(model="linear", normalise="pixel_mean", augment="none", bits=4), objective, data, "any")
     trainer.hasher.normalised.register_forward_pre_hook(lambda _, given: taken.append(given[0]))
     for epoch in range(2):
@@ -138,7 +144,8 @@ def test_the_head_is_trained_on_the_features_of_the_whole_network(card: Any) -> 
     rest = {"epochs": 1, "batch_size": 30, "lr": 0.05, "lr_decay": 1.0, "lr_decay_every": 0, "weight_decay": 0.0}
     run = Run.resolve(card.name, "s1", "talr_ap", {**given, **rest})
     assert run.base is not None
-    assert (run.base.settings.features, run.base.settings.model) == (WHOLE, "linear")
+    assert run.base.settings.features == WHOLE
+    assert run.base.settings.model == "linear"
     # the stored activations would be those of other layers than the ones that are trained
     for weights in ("none", f"sha256:{'0' * 64}"):
         with pytest.raises(HashbenchError, match=f"{LAST} takes activations of official weights.* or {WHOLE}$"):

@@ -38,7 +38,8 @@ def by_hand(chosen: DeepSettings, multiplier: dict[str, float], decayed: set[str
     """The published updates, a parameter at a time."""
     found = {}
     for name, start in encoder().named_parameters():
-        weight, velocity = start.detach().clone(), torch.zeros_like(start)
+        weight = start.detach().clone()
+        velocity = torch.zeros_like(start)
         for step, base in enumerate(RATES):
             lr = base * multiplier[name]
             gradient = (step + 1.0) + (chosen.weight_decay if name in decayed else 0) * weight

@@ -60,7 +60,7 @@ def test_weights_are_found_by_name_by_checksum_or_by_path(weights: BackboneFile,
 
 
 @pytest.mark.parametrize(
-    ("changes", "complaint"),
+    "changes, complaint",
     [
         ({"width": 8 / 64}, "its width is 0.0625, this run's 0.125: --set width=0.0625"),
         ({"model": "small_cnn", "width": 1.0}, "its model is resnet9, this run's small_cnn"),
@@ -101,7 +101,7 @@ def damaged(weights: BackboneFile, how: str) -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("how", "complaint"),
+    "how, complaint",
     [
         ("cut", "not a readable .safetensors file"),
         ("no layout", "hashbench pretrain did not make this file"),
@@ -145,11 +145,12 @@ def test_the_cell_names_the_checksum(capsys: pytest.CaptureFixture[str]) -> None
     assert code == 0
     assert f"--weights sha256:{found.sha256}" in out
     again = call(capsys, *TRAIN, "--weights", f"sha256:{found.sha256}")
-    assert (again[0], again[1].splitlines()[0]) == (0, f"run  {row.run}")
+    assert again[0] == 0
+    assert again[1].splitlines()[0] == f"run  {row.run}"
 
 
 @pytest.mark.parametrize(
-    ("given", "complaint"),
+    "given, complaint",
     [
         ("none", "small_cnn has no pretrained weights: without --weights it starts from random ones"),
         ("nothing", "--weights nothing: no such weights in "),
@@ -158,7 +159,8 @@ def test_the_cell_names_the_checksum(capsys: pytest.CaptureFixture[str]) -> None
 )
 def test_weights_that_cannot_be_are_one_line(given: str, complaint: str, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = call(capsys, *TRAIN, "--weights", given)
-    assert (code, out) == (2, "")
+    assert code == 2
+    assert out == ""
     assert complaint in err
     assert len(err.splitlines()) == 1
     assert not (paths.results() / "runs").exists()

@@ -175,7 +175,7 @@ def assert_same(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) ->
 
 
 @pytest.mark.parametrize(
-    ("method", "changes"),
+    "method, changes",
     [
         ("dpsh", {"pairing": "memory"}),
         ("dtsh", {"pairing": "memory", "lr": 0.005}),
@@ -250,7 +250,8 @@ def test_a_checkpoint_is_never_unpickled(tmp_path: Path) -> None:
 def test_a_checkpoint_goes_once_the_hasher_is_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A run that is killed between the two is not trained again."""
     chosen, _ = small_training_data(tmp_path)
-    store, execution = Store(tmp_path), Execution(device="cpu", checkpoint_every_s=0)
+    store = Store(tmp_path)
+    execution = Execution(device="cpu", checkpoint_every_s=0)
     folder = store.run_folder(str(chosen.name))
     with monkeypatch.context() as patch, pytest.raises(KilledError):
         patch.setattr(checkpoint_files, "remove", killed)
@@ -265,7 +266,8 @@ def test_a_checkpoint_goes_once_the_hasher_is_whole(tmp_path: Path, monkeypatch:
 def test_a_loss_that_is_not_finite_fails_the_run_and_leaves_a_row(tmp_path: Path) -> None:
     wild = Run.resolve("digits", "s1", "dpsh", {"bits": 8, "lr": 1e30})
     row = row_of(wild, Store(tmp_path))
-    assert (row.status, row.metrics) == ("failed", {})
+    assert row.status == "failed"
+    assert row.metrics == {}
     assert row.reason is not None
     assert re.fullmatch(r"dpsh: epoch 0, step \d: the loss is (nan|inf): a smaller lr may help", row.reason)
     assert Store(tmp_path).find("digits", "s1", row.run) == row

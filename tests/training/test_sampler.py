@@ -22,8 +22,10 @@ def drawn(draw: st.DrawFn) -> tuple[np.ndarray, int, int, int, list[torch.Tensor
     ids = draw(st.lists(st.integers(0, 99), min_size=len(sizes), max_size=len(sizes), unique=True))
     none = [-1] * draw(st.integers(0, 3))
     labels = np.array(draw(st.permutations([*np.repeat(ids, sizes), *none])))
-    classes, steps = draw(st.integers(2, len(sizes))), draw(st.integers(1, 6))
-    seed, epoch = draw(st.integers(0, 5)), draw(st.integers(0, 5))
+    classes = draw(st.integers(2, len(sizes)))
+    steps = draw(st.integers(1, 6))
+    seed = draw(st.integers(0, 5))
+    epoch = draw(st.integers(0, 5))
     batches = ClassRounds.of(torch.from_numpy(labels), classes, classes * rounds, steps, seed).epoch(epoch)
     return labels, classes, rounds, steps, batches
 
@@ -59,7 +61,8 @@ def test_they_depend_on_labels_seed_and_epoch_alone() -> None:
 
 
 def test_all_classes_in_all_orders_and_all_examples_are_equally_likely() -> None:
-    labels, n = torch.tensor([0, 1, 2, 0, 1, 2, 2]), 60_000
+    labels = torch.tensor([0, 1, 2, 0, 1, 2, 2])
+    n = 60_000
     found = torch.stack(ClassRounds.of(labels, 2, 4, n, seed=3).epoch(0))
     orders = Counter(tuple(row) for row in labels[found[:, :2]].tolist())
     assert sorted(orders) == sorted(itertools.permutations(range(3), 2))
@@ -71,7 +74,7 @@ def test_all_classes_in_all_orders_and_all_examples_are_equally_likely() -> None
     assert np.abs(np.array(list(pairs.values())) / of_two - 1 / 6).max() < 4 * (5 / 36 / of_two) ** 0.5
 
 
-@pytest.mark.parametrize(("size", "n"), [(4, 4), (5, 3), (6, 2), (9, 1)])
+@pytest.mark.parametrize("size, n", [(4, 4), (5, 3), (6, 2), (9, 1)])
 def test_different_numbers_come_in_all_arrangements_equally_often(size: int, n: int) -> None:
     m = 50_000
     found = different(torch.full((m,), size), n, torch.Generator().manual_seed(4))
@@ -106,7 +109,7 @@ def test_steps_are_as_many_passes_as_needed(n: int, batch_size: int, steps: int)
 
 
 @pytest.mark.parametrize(
-    ("labels", "complaint"),
+    "labels, complaint",
     [
         ([0, 0, 0, 1, 1, 1, 2, 2, 2], "classes_per_batch = 4: the training examples are of 3 classes"),
         ([5] * 3 + [6] * 2 + [7] * 3 + [8] * 3, "class 6 has 2 training examples: a batch takes 3 of a class"),

@@ -71,7 +71,8 @@ def test_mlflow_writes_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, no_
     import mlflow
 
     (run,) = mlflow.search_runs(experiment_names=[trackers.PROJECT], output_format="list")
-    assert (run.info.run_name, run.info.status) == ("a-run", "FINISHED")
+    assert run.info.run_name == "a-run"
+    assert run.info.status == "FINISHED"
     assert run.data.params == {"method": "hashnet", "bits": "8"}
     history = mlflow.MlflowClient().get_metric_history(run.info.run_id, "loss")
     assert [(metric.step, metric.value) for metric in history] == [(0, 0.5), (1, 0.25)]
@@ -83,7 +84,7 @@ QUICK = ("--set", "epochs=2", "--set", "batch_size=16", "--set", "lr=0.001")
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    "arguments, said",
     [
         ((*TRAIN, *QUICK, "--track", "wandbb"), "unknown tracker 'wandbb': did you mean wandb?"),
         (("train", "itq", "toy", "--bits", 8, "--track", "wandb"), "--track: itq trains no network"),
@@ -100,7 +101,9 @@ def test_what_cannot_be_tracked_is_one_line_before_anything_is_trained(
     small_images(tmp_path)
     monkeypatch.setattr(trackers, "find_spec", lambda name: None)
     code, printed, error = call(capsys, *arguments)
-    assert (code, printed, len(error.splitlines())) == (2, "", 1)
+    assert code == 2
+    assert printed == ""
+    assert len(error.splitlines()) == 1
     assert said in error
 
 
@@ -112,7 +115,9 @@ def test_a_run_is_tracked_only_where_it_is_asked_for(
     ended: list[str] = []
 
     def start(folder: Path, config: dict[str, Any], epochs_done: int) -> trackers.Tracker:
-        assert (config["method"], config["bits"], epochs_done) == ("greedyhash", 8, 0)
+        assert config["method"] == "greedyhash"
+        assert config["bits"] == 8
+        assert epochs_done == 0
         return trackers.Tracker(
             lambda values, epoch: seen.append((folder.name, dict(values), epoch)), lambda: ended.append(folder.name)
         )

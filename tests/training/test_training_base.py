@@ -63,7 +63,7 @@ def test_the_base_stays_as_it_was_and_a_loaded_one_is_as_good(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
-    ("changes", "data", "complaint"),
+    "changes, data, complaint",
     [
         ({"model": "linear"}, {}, "base: its model is mlp, this run's linear: both must be the same"),
         ({"normalise": "pixel_mean"}, {}, "base: its normalise is channel, this run's pixel_mean"),

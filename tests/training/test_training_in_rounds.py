@@ -45,7 +45,8 @@ def test_outputs_are_as_many_as_the_settings_say_and_not_squeezed(tmp_path: Path
     hasher, _ = trained(tmp_path, embedding(d=3, **CHANGES))
     items = examples(tmp_path).items
     found = hasher.encode(items)
-    assert (found.shape, found.dtype) == ((61, 3), np.float32)
+    assert found.shape == (61, 3)
+    assert found.dtype == np.float32
     loaded = DeepHasher.load(embedding(d=3, **CHANGES), tmp_path, "cpu")
     np.testing.assert_array_equal(loaded.encode(items), found)
     with pytest.raises(HashbenchError, match="not a whole hasher of these settings"):
@@ -71,7 +72,7 @@ def killed_at(step: int, chosen: TrainingSettings, data: TrainingData, patch: py
 
 
 @pytest.mark.parametrize(
-    ("changes", "step"),
+    "changes, step",
     [
         *((CHANGES, step) for step in (3, 13)),
         ({**CHANGES, "augment_per": "batch", "normalise": "pixel_mean"}, 8),
@@ -95,7 +96,7 @@ def test_a_killed_run_ends_as_the_undisturbed_one(
     assert all(torch.equal(a, b) for a, b in zip(resumed.seen, calm.seen[done:], strict=True))
 
 
-@pytest.mark.parametrize(("per", "different"), [("item", 12), ("round", 3), ("batch", 1)])
+@pytest.mark.parametrize("per, different", [("item", 12), ("round", 3), ("batch", 1)])
 def test_who_shares_a_draw_of_the_augmentation(
     per: str, different: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

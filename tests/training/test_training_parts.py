@@ -94,12 +94,14 @@ def test_a_crop_of_a_larger_image_is_a_window_of_it_anywhere() -> None:
     cut = moves.cut(items)
     assert cut.shape == (400, 4, 4, 2)
     first = cut[:, 0, 0, 0] - items[:, 0, 0, 0]
-    y, x = first // 12, first % 12 // 2
+    y = first // 12
+    x = first % 12 // 2
     assert {(int(a), int(b)) for a, b in zip(y, x, strict=True)} == {(a, b) for a in range(4) for b in range(3)}
     for image, window, a, b in zip(items, cut, y, x, strict=True):
         assert torch.equal(window, image[a : a + 4, b : b + 4])
     images = cut.permute(0, 3, 1, 2).float()
-    found, both = moves.apply(images), torch.stack([images, images.flip(3)])
+    found = moves.apply(images)
+    both = torch.stack([images, images.flip(3)])
     same = (both == found).flatten(2).all(2)
     assert (same[0] ^ same[1]).all()  # it is flipped or not, and not shifted again
     assert 100 < int(same[1].sum()) < 300
@@ -108,12 +110,13 @@ def test_a_crop_of_a_larger_image_is_a_window_of_it_anywhere() -> None:
     assert inputs.draw_augmentation(400, "none", torch.Generator()).apply(images) is images
 
 
-@pytest.mark.parametrize(("n", "sharing"), [(12, 4), (12, 12), (12, 5), (7, 1), (3, 8)])
+@pytest.mark.parametrize("n, sharing", [(12, 4), (12, 12), (12, 5), (7, 1), (3, 8)])
 def test_neighbours_that_share_a_draw_are_moved_alike(n: int, sharing: int) -> None:
     def drawn(count: int, shared: int) -> inputs.Augmentation:
         return inputs.draw_augmentation(count, "crop_flip", torch.Generator().manual_seed(0), shared)
 
-    shared, own = drawn(n, sharing), drawn(-(-n // sharing), 1)
+    shared = drawn(n, sharing)
+    own = drawn(-(-n // sharing), 1)
     assert shared.flip is not None
     assert shared.offset is not None
     assert own.flip is not None
@@ -121,7 +124,8 @@ def test_neighbours_that_share_a_draw_are_moved_alike(n: int, sharing: int) -> N
     for i in range(n):
         assert shared.flip[i] == own.flip[i // sharing]
         assert torch.equal(shared.offset[:, i], own.offset[:, i // sharing])
-    assert (len(shared.flip), shared.offset.shape) == (n, (2, n))
+    assert len(shared.flip) == n
+    assert shared.offset.shape == (2, n)
 
 
 def test_levels_of_class_ids_and_of_shared_labels() -> None:

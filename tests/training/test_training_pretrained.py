@@ -101,7 +101,7 @@ def test_the_official_file_may_lie_anywhere_and_another_is_named_by_its_checksum
 
 
 @pytest.mark.parametrize(
-    ("arguments", "complaint"),
+    "arguments, complaint",
     [
         (["talr-ap", "--model", "small_cnn", "--weights", "none"], "small_cnn has no pretrained weights"),
         (["talr-ap", "--model", "mlp", "--set", "weights=none"], "mlp has no pretrained weights"),

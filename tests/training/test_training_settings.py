@@ -57,7 +57,7 @@ def test_settings_that_got_a_default_later_are_part_of_a_name_all_the_same() -> 
 
 
 @pytest.mark.parametrize(
-    ("changes", "complaint"),
+    "changes, complaint",
     [
         ({"optimiser": "adam", "momentum": 0.9}, "has moments of its own: momentum = 0"),
         ({"optimiser": "adam", "momentum": 0.0, "momentum_form": "lr_inside"}, "momentum_form = 'lr_outside'"),

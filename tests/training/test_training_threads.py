@@ -23,7 +23,7 @@ def two_threads() -> Iterator[None]:
 
 
 @pytest.mark.parametrize(
-    ("encoder", "batch_size", "expected"),
+    "encoder, batch_size, expected",
     [
         (nn.Linear(64, 32), 250, 1),
         (nn.Sequential(nn.Linear(64, 256), nn.ReLU(), nn.Linear(256, 32)), 100, 1),

@@ -33,7 +33,8 @@ def test_the_median_over_studies_chooses_and_a_failed_trial_counts_as_0() -> Non
         ("itq", 3, 0.65, 4, 0),  # of the first studies none failed
         ("lsh", 2, 0.3, 2, 0),
     ]
-    assert (found[0].lowest, found[0].highest) == (0.0, 0.65)
+    assert found[0].lowest == 0.0
+    assert found[0].highest == 0.65
     assert found[1].said("x") == "tune/x.jsonl: trial 2 of 2, held-out AP 0.300"
     assert [each.failure for each in found] == [None, None]
 
@@ -49,8 +50,10 @@ def test_the_choice_is_by_the_mean_over_data_sets_of_the_medians() -> None:
         for study, ap in enumerate(studies)
     )
     (found,) = choices(of_both)
-    assert (found.trial, found.score) == (2, pytest.approx((0.6 + 0.5) / 2))
-    assert (found.lowest, found.highest) == (pytest.approx(0.3), pytest.approx(0.55))
+    assert found.trial == 2
+    assert found.score == pytest.approx((0.6 + 0.5) / 2)
+    assert found.lowest == pytest.approx(0.3)
+    assert found.highest == pytest.approx(0.55)
 
 
 def test_each_data_set_has_its_best_trial_and_those_chosen_with_and_without_it() -> None:
@@ -85,7 +88,7 @@ def test_a_method_all_of_whose_trials_failed_has_its_first_reason() -> None:
     assert mostly.failure == "it diverged"  # no trial has a median
 
 
-@pytest.mark.parametrize(("n_failed", "why"), [(2, []), (3, ["3 of 10 trials failed"])])
+@pytest.mark.parametrize("n_failed, why", [(2, []), (3, ["3 of 10 trials failed"])])
 def test_a_method_with_more_than_a_fifth_of_failed_trials_is_to_be_searched_again(
     n_failed: int, why: list[str]
 ) -> None:

@@ -80,8 +80,12 @@ def test_the_queries_of_a_new_search_are_none_of_the_first_five_splits_and_those
     search_of({"itq": [[0.5, 0.4]]}, "newer", splits=5).save()
     search_of({"itq": [[0.5]]}, "elsewhere", datasets=["usps"]).save()
     of_new, of_old = (beside_tests(lists, card, labels, "s1") for lists in validation_lists(card, labels))
-    assert (of_new.searches, of_new.is_old, of_new.n_lists, of_new.n_tested) == (["new", "newer"], False, 2, 0)
-    assert (of_old.searches, of_old.is_old) == (["old"], True)
+    assert of_new.searches == ["new", "newer"]
+    assert of_new.is_old is False
+    assert of_new.n_lists == 2
+    assert of_new.n_tested == 0
+    assert of_old.searches == ["old"]
+    assert of_old.is_old is True
     # counted in another way
     lists = [card.held_out("s1", ["s1"], study) for study in (0, 1)]
     drawn = [split(labels, rule, "digits", "s1").query_ids for rule in lists]

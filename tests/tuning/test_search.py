@@ -37,7 +37,8 @@ def test_a_search_that_was_packed_goes_on_packed() -> None:
     packed.write_bytes(lzma.compress(content))
     plain.unlink()
     stored = Search.named("small")
-    assert (names(), stored) == (["small"], SMALL)
+    assert names() == ["small"]
+    assert stored == SMALL
     stored.save()
     assert not plain.exists() and lzma.decompress(packed.read_bytes()) == content
     packed.write_bytes(packed.read_bytes()[:-9])
@@ -57,7 +58,7 @@ def edited(**changes: Any) -> Callable[[list[str]], list[str]]:
 
 
 @pytest.mark.parametrize(
-    ("change", "line", "complaint"),
+    "change, line, complaint",
     [
         (lambda _: [], 1, "not a line of a search: "),
         (lambda lines: lines[1:], 1, "unknown key 'ap'"),

@@ -172,7 +172,7 @@ def test_texts_are_hexadecimal_digits(tmp_path: Path, write: Any, change: Any, s
 
 
 @pytest.mark.parametrize(
-    ("content", "says"),
+    "content, says",
     [
         (b"ff00\n\na0b0\n", "line 2: an empty line: hexadecimal digits alone are expected on each line"),
         (b"ff00\na0b0 0000\n", "line 2: a0b0 0000: hexadecimal digits alone are expected on each line"),
@@ -193,7 +193,7 @@ def test_each_line_of_a_txt_is_an_item(tmp_path: Path, content: bytes, says: str
 
 
 @pytest.mark.parametrize(
-    ("texts", "bits", "says"),
+    "texts, bits, says",
     [
         (["ff00", "ff", "a0b0", "0000"], None, "'ff' is not of 4 characters, as another is: all must agree"),
         (["ff00", "fg00", "a0b0", "0000"], None, "'fg00': hexadecimal digits are expected in texts of codes"),
@@ -214,7 +214,7 @@ def test_texts_that_are_no_codes_are_one_line(tmp_path: Path, texts: list[str], 
         assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize(("n_bits", "n_characters"), [(12, 3), (12, 4), (10, 3), (10, 4), (64, 16), (3, 1), (3, 2)])
+@pytest.mark.parametrize("n_bits, n_characters", [(12, 3), (12, 4), (10, 3), (10, 4), (64, 16), (3, 1), (3, 2)])
 def test_texts_may_be_padded(tmp_path: Path, n_bits: int, n_characters: int) -> None:
     bits = np.random.default_rng(5).integers(0, 2, (34, n_bits), np.uint8)
     texts = np.array([text[:n_characters] for text in hexadecimal(bits)])
@@ -228,7 +228,8 @@ def test_texts_may_be_padded(tmp_path: Path, n_bits: int, n_characters: int) -> 
 def test_texts_are_items_where_arrays_could_be_read_both_ways(tmp_path: Path) -> None:
     texts = hexadecimal(np.eye(64, dtype=np.uint8)[:4])
     query, database, _ = files.load_codes(npz(tmp_path / "codes", {"query_codes": texts, "database_codes": texts}))
-    assert (query.shape, database.shape) == ((4, 64), (4, 64))
+    assert query.shape == (4, 64)
+    assert database.shape == (4, 64)
 
 
 def test_texts_and_signed_bytes_score_as_their_bits() -> None:

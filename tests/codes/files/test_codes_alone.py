@@ -17,10 +17,12 @@ def test_packed_codes_and_bits_by_items_are_read_as_eval_reads_them(tmp_path: Pa
     path = tmp_path / "codes.npz"
     np.savez(path, query_codes=np.packbits(QUERY, axis=1), database_codes=np.packbits(DATABASE, axis=1), n_bits=12)
     query, database, _ = files.load_codes(path)
-    assert (query.bits().tolist(), database.bits().tolist()) == (QUERY.tolist(), DATABASE.tolist())
+    assert query.bits().tolist() == QUERY.tolist()
+    assert database.bits().tolist() == DATABASE.tolist()
     np.savez(path, query_codes=QUERY.T, database_codes=DATABASE.T)
     query, _, notes = files.load_codes(path)
-    assert (query.bits().tolist(), notes) == (QUERY.tolist(), [f"{path}: codes are bits x items"])
+    assert query.bits().tolist() == QUERY.tolist()
+    assert notes == [f"{path}: codes are bits x items"]
 
 
 def test_two_files_are_named_by_their_arrays(tmp_path: Path) -> None:
@@ -28,7 +30,8 @@ def test_two_files_are_named_by_their_arrays(tmp_path: Path) -> None:
     np.savez(tmp_path / "d.npz", codes=DATABASE, other=QUERY)
     places = {"query_codes": f"{tmp_path}/q.npy", "database_codes": f"{tmp_path}/d.npz:codes"}
     query, database, _ = files.load_codes(explicit=files.Explicit(places))
-    assert (query.bits().tolist(), database.bits().tolist()) == (QUERY.tolist(), DATABASE.tolist())
+    assert query.bits().tolist() == QUERY.tolist()
+    assert database.bits().tolist() == DATABASE.tolist()
 
 
 def test_what_is_missing_is_said_without_labels(tmp_path: Path) -> None:

@@ -22,9 +22,12 @@ def test_a_network_is_read_as_dictionaries_and_lists(tmp_path: Path, compressed:
     layers = cell({"name": "conv1", "weights": weights}, {"name": "pool1", "stride": 2})
     scipy.io.savemat(tmp_path / "net.mat", {"net": {"layers": layers}}, do_compression=compressed)
     conv, pool = mat.read(tmp_path / "net.mat")["net"]["layers"]
-    assert (conv["name"], pool["name"], pool["stride"].item()) == ("conv1", "pool1", 2)
+    assert conv["name"] == "conv1"
+    assert pool["name"] == "pool1"
+    assert pool["stride"].item() == 2
     filters, biases = conv["weights"]
-    assert (filters.dtype, biases.tolist()) == (np.float32, [[1, 1, 1, 1]])
+    assert filters.dtype == np.float32
+    assert biases.tolist() == [[1, 1, 1, 1]]
     np.testing.assert_array_equal(filters, weights[0, 0])
 
 

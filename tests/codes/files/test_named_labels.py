@@ -51,7 +51,7 @@ def levels(relevance: LabelRelevance) -> np.ndarray:
 TRUTH = (LABELS["query_labels"][:, None] == LABELS["database_labels"]) & (LABELS["query_labels"] != "")[:, None]
 
 
-@pytest.mark.parametrize(("write", "change"), WAYS)
+@pytest.mark.parametrize("write, change", WAYS)
 def test_names_are_read_as_classes(
     write: Writer, change: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -156,7 +156,7 @@ FAULTS: dict[str, tuple[Arrays, str]] = {
 }
 
 
-@pytest.mark.parametrize(("content", "says"), FAULTS.values(), ids=FAULTS)
+@pytest.mark.parametrize("content, says", FAULTS.values(), ids=FAULTS)
 def test_a_faulty_array_is_named_in_one_line(tmp_path: Path, content: Arrays, says: str) -> None:
     path = written(tmp_path, content)
     with pytest.raises(HashbenchError) as caught:

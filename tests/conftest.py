@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from filelock import FileLock
 from hypothesis import settings
+from support.command_line import CommandLine
 
 from hashbench.foundation import paths
 
@@ -83,6 +84,12 @@ def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
     as_before = Path.write_text
     monkeypatch.setattr(Path, "write_text", write_text)
+
+
+@pytest.fixture
+def hashbench(capsys: pytest.CaptureFixture[str]) -> CommandLine:
+    """The command line, inside the process of the test."""
+    return CommandLine(capsys)
 
 
 @pytest.fixture(autouse=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from support import stored_rows
 from support.bundles import content, names
-from support.command_line import call
+from support.command_line import CommandLine
 from support.toy_root import REPOSITORY, toy_root
 
 from hashbench.bundle.pack import rows_of
@@ -25,18 +25,18 @@ ITQ = "digits-s1-itq-12b-s0-9328ee9d18"
 
 
 def test_a_reader_scores_and_renders_again_what_was_packed(
-    capsys: pytest.CaptureFixture[str], results: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    hashbench: CommandLine, results: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    code, out, error = call(capsys, "bundle", "digits")
+    code, out, error = hashbench("bundle digits")
     path = tmp_path / "digits-bundle.zip"
     size = f"{path.stat().st_size:,} bytes"
     assert code == 0
     assert error == ""
     assert out == f"digits-bundle.zip\n3 rows, 3 with a histogram, 3 with codes, 1 id list: {size}\n"
-    table = call(capsys, "table", "digits", "--interval")[1]
+    table = hashbench("table digits --interval").out
     results.rename(tmp_path / "elsewhere")
-    code, out, error = call(capsys, "verify", path.name)
+    code, out, error = hashbench("verify", path.name)
     assert code == 0
     assert error == ""
     assert out.splitlines() == [
@@ -49,17 +49,17 @@ def test_a_reader_scores_and_renders_again_what_was_packed(
         archive.extractall(tmp_path)
     commands = [line.split() for line in Path("digits-bundle/README.md").read_text().splitlines() if line[:4] == "    "]
     assert commands[0] == ["hashbench", "verify", "digits-bundle.zip"]
-    assert call(capsys, *commands[1][1:], "--interval") == (0, table, "")
+    assert hashbench(*commands[1][1:], "--interval") == (0, table, "")
     assert len(commands) == 2 and "LSH" in table
 
 
 def test_the_same_files_give_the_same_bytes(
-    capsys: pytest.CaptureFixture[str], results: Path, tmp_path: Path, bundle: Path
+    hashbench: CommandLine, results: Path, tmp_path: Path, bundle: Path
 ) -> None:
     for path in results.rglob("*"):
         os.utime(path, (0, 0))
         path.chmod(0o700)
-    assert call(capsys, "bundle", "digits", "-o", tmp_path / "again.zip")[0] == 0
+    hashbench.done("bundle digits -o", tmp_path / "again.zip")
     assert (tmp_path / "again.zip").read_bytes() == bundle.read_bytes()
 
 
@@ -88,48 +88,48 @@ def test_it_holds_what_the_table_is_declared_by_and_no_more(bundle: Path) -> Non
     assert [name for name in names(bundle) if name.startswith("splits/")] == ["splits/digits/s1-seed0.npz"]
 
 
-def test_codes_alone_are_counted(capsys: pytest.CaptureFixture[str], results: Path, tmp_path: Path) -> None:
+def test_codes_alone_are_counted(hashbench: CommandLine, results: Path, tmp_path: Path) -> None:
     for path in results.glob("runs/*/histogram.npz"):
         path.unlink()
-    assert "0 with a histogram, 3 with codes" in call(capsys, "bundle", "digits", "-o", tmp_path / "codes.zip")[1]
-    code, out, _ = call(capsys, "verify", tmp_path / "codes.zip")
+    assert "0 with a histogram, 3 with codes" in hashbench("bundle digits -o", tmp_path / "codes.zip").out
+    code, out, _ = hashbench("verify", tmp_path / "codes.zip")
     assert code == 0 and "30 metrics computed again: 0 histograms, 0 retrievals, codes of 3 runs" in out
 
 
-def test_several_splits(capsys: pytest.CaptureFixture[str], results: Path, tmp_path: Path) -> None:
+def test_several_splits(hashbench: CommandLine, results: Path, tmp_path: Path) -> None:
     other = row_of(Run.resolve("digits", "s1", "lsh", {"bits": 12}, split_seed=1), Store(results))
-    assert other.run not in json.loads(call(capsys, "bundle", "digits", "-o", tmp_path / "1.zip", "--json")[1])["rows"]
+    assert other.run not in json.loads(hashbench("bundle digits -o", tmp_path / "1.zip", "--json").out)["rows"]
     path = tmp_path / "2.zip"
-    code, out, _ = call(capsys, "bundle", "digits", "--splits", 2, "-o", path)
+    code, out, _ = hashbench("bundle digits --splits 2 -o", path)
     assert code == 0 and "4 rows, 4 with a histogram, 4 with codes, 2 id lists: " in out
     assert {"splits/digits/s1-seed0.npz", "splits/digits/s1-seed1.npz"} < set(names(path))
     assert b"--root digits_splits2-bundle/root table digits --splits 2\n" in content(path, "README.md")
-    assert call(capsys, "verify", path)[0] == 0
+    hashbench.done("verify", path)
 
 
-def test_runs_without_files_are_named(capsys: pytest.CaptureFixture[str], results: Path, tmp_path: Path) -> None:
+def test_runs_without_files_are_named(hashbench: CommandLine, results: Path, tmp_path: Path) -> None:
     shutil.rmtree(results / "runs" / LSH)
     path = tmp_path / "some.zip"
-    code, out, error = call(capsys, "bundle", "digits", "-o", path)
+    code, out, error = hashbench("bundle digits -o", path)
     assert code == 0 and "3 rows, 2 with a histogram, 2 with codes" in out
     where = f"no histogram or codes in runs/ or evidence/ of {results}"
     assert error == f"1 of 3 runs have {where}, their rows alone are packed: {LSH}\n"
     assert f"- `{LSH}`\n".encode() in content(path, "README.md")
-    code, out, _ = call(capsys, "verify", path)
+    code, out, _ = hashbench("verify", path)
     assert code == 0
     assert out.splitlines()[-1] == "no difference; 2 of 3 runs scored again"
 
 
-def test_without_the_data_set_there_are_no_id_lists(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_without_the_data_set_there_are_no_id_lists(hashbench: CommandLine, tmp_path: Path) -> None:
     committed = Store(REPOSITORY / "results")
     row = rows_of(spec.load("cifar10_small_cnn"), committed, 1)[0]
     Store(tmp_path / "results").write(row)
-    code, out, error = call(capsys, "bundle", "cifar10_small_cnn", "-o", tmp_path / "c.zip")
+    code, out, error = hashbench("bundle cifar10_small_cnn -o", tmp_path / "c.zip")
     assert code == 0 and "1 row, 0 with a histogram, 0 with codes, 0 id lists: " in out
     assert error.splitlines()[1:] == [
         "no id lists of cifar10 s1: cifar10 is not downloaded: run hashbench download cifar10 (or --from-dir DIR)"
     ]
-    code, out, error = call(capsys, "verify", tmp_path / "c.zip")
+    code, out, error = hashbench("verify", tmp_path / "c.zip")
     assert code == 1
     assert out.splitlines()[-1] == "no difference; 0 of 1 run scored again"
     assert error == (
@@ -139,7 +139,7 @@ def test_without_the_data_set_there_are_no_id_lists(capsys: pytest.CaptureFixtur
 
 
 def test_a_table_that_only_its_author_has(
-    capsys: pytest.CaptureFixture[str], results: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    hashbench: CommandLine, results: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as authors:
         tables = toy_root(tmp_path, authors, "methods", "papers.toml", alone=True) / "experiments" / "tables"
@@ -148,14 +148,14 @@ def test_a_table_that_only_its_author_has(
         head, groups = text.split("[[groups]]")[:2]
         lines = [line for line in groups.splitlines() if "method" not in line or "lsh" in line]
         (tables / "mine.toml").write_text("\n".join([head, "[[groups]]", *lines]).replace('title = "', 'title = "<b> '))
-        assert call(capsys, "bundle", "mine", "-o", tmp_path / "mine.zip")[0] == 0
-        expected = call(capsys, "table", "mine")
+        hashbench.done("bundle mine -o", tmp_path / "mine.zip")
+        expected = hashbench("table mine")
     assert content(tmp_path / "mine.zip", "README.md").startswith(b"# \\<b> Tie-aware")
-    assert call(capsys, "table", "mine")[0] == 2
+    assert hashbench("table mine").code == 2
     with zipfile.ZipFile(tmp_path / "mine.zip") as archive:
         archive.extractall(tmp_path)
     unpacked = tmp_path / "mine-bundle"
-    found = call(capsys, "--results", unpacked / "results", "--root", unpacked / "root", "table", "mine")
+    found = hashbench("--results", unpacked / "results", "--root", unpacked / "root", "table mine")
     assert found == expected
     assert expected[0] == 0 and "LSH" in expected[1]
 
@@ -171,23 +171,21 @@ def test_a_table_that_only_its_author_has(
 def test_what_cannot_be_packed(
     arguments: tuple[str, ...],
     complaint: str,
-    capsys: pytest.CaptureFixture[str],
+    hashbench: CommandLine,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     before = sorted(tmp_path.iterdir())
     given = [word.format(tmp=tmp_path) for word in arguments]
-    assert call(capsys, "bundle", *given) == (2, "", f"error: {complaint.format(tmp=tmp_path)}\n")
+    assert hashbench("bundle", *given) == (2, "", f"error: {complaint.format(tmp=tmp_path)}\n")
     assert sorted(tmp_path.iterdir()) == before
 
 
-def test_a_damaged_row_stops_it_and_the_old_bundle_stays(
-    capsys: pytest.CaptureFixture[str], results: Path, tmp_path: Path
-) -> None:
+def test_a_damaged_row_stops_it_and_the_old_bundle_stays(hashbench: CommandLine, results: Path, tmp_path: Path) -> None:
     (tmp_path / "b.zip").write_text("old")
     place = stored_rows.edit(results, lambda row: row["config"]["settings"].update(bits=13), LSH, sign=False)
-    code, out, error = call(capsys, "bundle", "digits", "-o", tmp_path / "b.zip")
+    code, out, error = hashbench("bundle digits -o", tmp_path / "b.zip")
     assert code == 1
     assert out == ""
     assert error.count("\n") == 1
@@ -195,11 +193,11 @@ def test_a_damaged_row_stops_it_and_the_old_bundle_stays(
     assert (tmp_path / "b.zip").read_text() == "old"
 
 
-def test_a_failed_run_is_packed_as_a_row(capsys: pytest.CaptureFixture[str], results: Path, tmp_path: Path) -> None:
+def test_a_failed_run_is_packed_as_a_row(hashbench: CommandLine, results: Path, tmp_path: Path) -> None:
     failed = {"status": "failed", "reason": "it diverged", "searches": {}, "artefacts": {}, "seconds": None}
     stored_rows.edit(results, lambda row: row.update(failed), LSH)
-    code, out, error = call(capsys, "bundle", "digits", "-o", tmp_path / "b.zip")
+    code, out, error = hashbench("bundle digits -o", tmp_path / "b.zip")
     assert code == 0
     assert error == ""
     assert "3 rows, 2 with a histogram, 2 with codes" in out
-    assert call(capsys, "verify", tmp_path / "b.zip")[1].splitlines()[-1] == "no difference; 2 of 2 runs scored again"
+    assert hashbench("verify", tmp_path / "b.zip").out.splitlines()[-1] == "no difference; 2 of 2 runs scored again"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from support import committed, stored_rows
 from support.bundles import names
-from support.command_line import call
+from support.command_line import CommandLine
 
 from hashbench.bundle import pack
 from hashbench.histogram import Histogram
@@ -31,9 +31,7 @@ def collect(results: Path, table: str = "digits") -> tuple[list[Path], list[str]
     return pack.collect(pack.rows_of(load(table), store, None), store, said.append), said
 
 
-def test_a_clone_with_the_evidence_scores_its_rows_again(
-    capsys: pytest.CaptureFixture[str], results: Path, tmp_path: Path
-) -> None:
+def test_a_clone_with_the_evidence_scores_its_rows_again(hashbench: CommandLine, results: Path, tmp_path: Path) -> None:
     written, said = collect(results)
     files = sorted((results / "evidence").rglob("*.xz"))
     size = sum(path.stat().st_size for path in files)
@@ -47,18 +45,16 @@ def test_a_clone_with_the_evidence_scores_its_rows_again(
     for run, histogram in before.items():
         found = Store(results).histogram(Store(results).named(run))
         assert found is not None and histogram is not None and found.sha256() == histogram.sha256()
-    code, out, error = call(capsys, "bundle", "digits", "-o", tmp_path / "b.zip")
+    code, out, error = hashbench("bundle digits -o", tmp_path / "b.zip")
     assert code == 0
     assert error == ""
     assert "3 rows, 3 with a histogram, 0 with codes" in out
-    code, out, _ = call(capsys, "verify", tmp_path / "b.zip")
+    code, out, _ = hashbench("verify", tmp_path / "b.zip")
     assert code == 0
     assert out.splitlines()[-1] == "no difference; 3 of 3 runs scored again"
 
 
-def test_a_histogram_of_another_training_is_not_kept(
-    capsys: pytest.CaptureFixture[str], results: Path, tmp_path: Path
-) -> None:
+def test_a_histogram_of_another_training_is_not_kept(hashbench: CommandLine, results: Path, tmp_path: Path) -> None:
     """Nor packed; but that of the row is, where it was kept before."""
     other = results / "runs" / LSH / "histogram.npz"
     own = other.read_bytes()
@@ -69,26 +65,24 @@ def test_a_histogram_of_another_training_is_not_kept(
     other.write_bytes(own)
     assert len(collect(results)[0]) == 1
     shutil.copy(results / "runs" / LSH1 / "histogram.npz", other)
-    assert call(capsys, "bundle", "digits", "-o", tmp_path / "b.zip")[0] == 0
+    hashbench.done("bundle digits -o", tmp_path / "b.zip")
     assert [name for name in names(tmp_path / "b.zip") if LSH in name] == [f"results/runs/{LSH}/histogram.npz"]
-    assert call(capsys, "verify", tmp_path / "b.zip")[0] == 0
+    hashbench.done("verify", tmp_path / "b.zip")
 
 
 @pytest.mark.parametrize("damage", [lambda data: data[:-20], lambda data: b"", lambda data: data[:100] + data[101:]])
-def test_damaged_evidence_is_named(
-    capsys: pytest.CaptureFixture[str], results: Path, tmp_path: Path, damage: object
-) -> None:
+def test_damaged_evidence_is_named(hashbench: CommandLine, results: Path, tmp_path: Path, damage: object) -> None:
     collect(results)
     shutil.rmtree(results / "runs")
     path = results / "evidence" / "digits-s1" / f"{stated(results, LSH)}.npz.xz"
     path.write_bytes(damage(path.read_bytes()))  # type: ignore[operator]
-    code, out, error = call(capsys, "bundle", "digits", "-o", tmp_path / "b.zip")
+    code, out, error = hashbench("bundle digits -o", tmp_path / "b.zip")
     assert code == 1
     assert out == ""
     assert error.startswith(f"error: {path}: not a readable histogram: ")
     shutil.copy(path.with_name(f"{stated(results, LSH1)}.npz.xz"), path)
-    assert call(capsys, "bundle", "digits", "-o", tmp_path / "b.zip")[0] == 0
-    code, out, error = call(capsys, "verify", tmp_path / "b.zip")
+    hashbench.done("bundle digits -o", tmp_path / "b.zip")
+    code, out, error = hashbench("verify", tmp_path / "b.zip")
     assert code == 1 and f"difference: {LSH}: histogram.npz is not what the row was scored from" in out
 
 
@@ -102,7 +96,7 @@ def test_the_committed_evidence_is_that_of_committed_rows(tmp_path: Path) -> Non
         assert kind.load(file).sha256() == path.name.partition(".")[0]
 
 
-def test_forged_metrics_are_not_merged(capsys: pytest.CaptureFixture[str], results: Path, tmp_path: Path) -> None:
+def test_forged_metrics_are_not_merged(hashbench: CommandLine, results: Path, tmp_path: Path) -> None:
     """The rows are signed again: only the histograms beside them tell."""
     place = stored_rows.edit(
         results, lambda row: row["searches"]["database"]["ndcg"].update(mean=0.99, std=0.0), LSH, sign=True
@@ -111,13 +105,13 @@ def test_forged_metrics_are_not_merged(capsys: pytest.CaptureFixture[str], resul
     honest.remove(LSH)
     mine = tmp_path / "mine"
     for options in (["--dry-run"], []):
-        code, out, error = call(capsys, "--results", mine, "results", "merge", results, *options)
+        code, out, error = hashbench("--results", mine, "results merge", results, *options)
         assert code == 1 and "not scored again" not in out
         path = place.rpartition(":")[0]
         assert error.startswith(f"left out: {path}: {LSH}: database.ndcg.mean is 0.99, ") and error.count("\n") == 2
     assert stored_rows.names(mine) == honest
     shutil.rmtree(results / "runs")
-    code, out, error = call(capsys, "--results", tmp_path / "other", "results", "merge", results, "--json")
+    code, out, error = hashbench("--results", tmp_path / "other", "results merge", results, "--json")
     assert code == 0
     assert error == ""
     assert json.loads(out)["not_scored"] == [*stored_rows.names(results)]

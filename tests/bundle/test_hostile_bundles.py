@@ -10,16 +10,16 @@ from typing import Any
 
 import pytest
 from support.bundles import changed, json_changed, names, row_changed, written
-from support.command_line import call
+from support.command_line import CommandLine
 
 from hashbench.bundle import archive
 from hashbench.runs.run import Run
 
 
-def refused(capsys: pytest.CaptureFixture[str], path: Path) -> str:
+def refused(hashbench: CommandLine, path: Path) -> str:
     """What is said of the archive, without its name; nothing was written beside it or printed."""
     before = sorted(path.parent.rglob("*"))
-    code, out, error = call(capsys, "verify", path)
+    code, out, error = hashbench("verify", path)
     assert code == 2
     assert out == ""
     assert error.count("\n") == 1
@@ -137,24 +137,22 @@ HOSTILE: list[tuple[Edit, str]] = [
 @pytest.mark.filterwarnings("ignore:Duplicate name")
 @pytest.mark.parametrize("edit, complaint", HOSTILE)
 def test_an_archive_that_no_hashbench_wrote(
-    edit: Edit, complaint: str, bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    edit: Edit, complaint: str, bundle: Path, tmp_path: Path, hashbench: CommandLine
 ) -> None:
     edit(bundle, tmp_path / "b.zip")
-    said = refused(capsys, tmp_path / "b.zip")
+    said = refused(hashbench, tmp_path / "b.zip")
     assert complaint in said and said.isprintable(), said
 
 
 def test_a_long_list_of_files_is_not_read(
-    bundle: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    bundle: Path, hashbench: CommandLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     n = len(names(bundle))
     monkeypatch.setattr(archive, "MOST_FILES", n - 1)
-    assert refused(capsys, bundle) == f"{NO_BUNDLE}{n} files: {n - 1} at most"
+    assert refused(hashbench, bundle) == f"{NO_BUNDLE}{n} files: {n - 1} at most"
 
 
-def test_a_message_does_not_reach_the_terminal_raw(
-    bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_message_does_not_reach_the_terminal_raw(bundle: Path, tmp_path: Path, hashbench: CommandLine) -> None:
     def unknown_metric(row: dict[str, Any]) -> None:
         found = row["searches"]["database"]
         found["\x1b[2J"] = found["ap"]
@@ -163,7 +161,7 @@ def test_a_message_does_not_reach_the_terminal_raw(
         rows_file(bundle): row_changed(unknown_metric, str(Run.resolve("digits", "s1", "lsh", {"bits": 12}).name)),
         "manifest.json": json_changed(lambda found: found["code"].update(version="\x1b[2J")),
     }
-    code, out, _ = call(capsys, "verify", changed(bundle, tmp_path / "c.zip", edits, listed=True))
+    code, out, _ = hashbench("verify", changed(bundle, tmp_path / "c.zip", edits, listed=True))
     assert code == 1
     assert out.splitlines()[0] == "table digits, packed by hashbench '\\x1b[2J'"
     assert "a key of searches.database is '\\x1b[2J'" in out and "\x1b" not in out
@@ -174,15 +172,13 @@ def rows_file(bundle: Path) -> str:
     return found
 
 
-def test_what_nobody_should_open_is_not_merged(
-    bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_nobody_should_open_is_not_merged(bundle: Path, tmp_path: Path, hashbench: CommandLine) -> None:
     into = tmp_path / "into"
     with_entry(bundle, tmp_path / "a.zip", "digits-bundle/../../evil.json")
     (tmp_path / "b.zip").write_text("no archive")
     changed(bundle, tmp_path / "c.zip", {rows_file(bundle): lambda text: text + b"\n"}, listed=False)
     for name in "abc":
-        code, out, error = call(capsys, "--results", into, "results", "merge", tmp_path / f"{name}.zip")
+        code, out, error = hashbench("--results", into, "results merge", tmp_path / f"{name}.zip")
         assert code == 2
         assert out == ""
         assert error.count("\n") == 1
@@ -202,32 +198,30 @@ def test_what_nobody_should_open_is_not_merged(
     ids=["the checksum of a file", "the name of a run"],
 )
 def test_a_forged_row_leads_nowhere_else(
-    bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], forge: Callable[[dict[str, Any]], object]
+    bundle: Path, tmp_path: Path, hashbench: CommandLine, forge: Callable[[dict[str, Any]], object]
 ) -> None:
     """A file is called as a checksum in the row, and a folder as the run: neither may be a path."""
     run = str(Run.resolve("digits", "s1", "itq", {"bits": 12}).name)
     into = tmp_path / "deep" / "er" / "into"
     forged = changed(bundle, tmp_path / "b.zip", {rows_file(bundle): row_changed(forge, run)}, listed=True)
-    code, out, error = call(capsys, "--results", into, "results", "merge", forged)
+    code, out, error = hashbench("--results", into, "results merge", forged)
     assert code == 1 and error.startswith("left out: ") and "restore it from git\nerror: 1 left out: " in error
     assert out.splitlines()[1:] == ["  2 copied", f"  2 histograms kept in {into / 'evidence'}"]
     assert not list(tmp_path.rglob("escaped*"))
 
 
-def test_a_histogram_of_another_run_is_not_kept(
-    bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_histogram_of_another_run_is_not_kept(bundle: Path, tmp_path: Path, hashbench: CommandLine) -> None:
     first, second, *_ = [name for name in names(bundle) if name.endswith("/histogram.npz")]
     with zipfile.ZipFile(bundle) as opened:
         other = opened.read(f"digits-bundle/{second}")
     swapped = changed(bundle, tmp_path / "b.zip", {first: other}, listed=True)
-    code, out, error = call(capsys, "--results", tmp_path / "into", "results", "merge", swapped)
+    code, out, error = hashbench("--results", tmp_path / "into", "results merge", swapped)
     assert code == 1
     assert out.splitlines()[-1] == f"  2 histograms kept in {tmp_path / 'into' / 'evidence'}"
     run = first.split("/")[2]
     assert error.startswith(f"left out: {swapped}: {run}: histogram.npz is not what the row was scored from: ")
     broken = changed(bundle, tmp_path / "c.zip", {first: b"PK\x03\x04" + bytes(40)}, listed=True)
-    code, _, error = call(capsys, "--results", tmp_path / "other", "results", "merge", broken)
+    code, _, error = hashbench("--results", tmp_path / "other", "results merge", broken)
     assert code == 1
     assert error.count("\n") == 2
     assert "histogram.npz" in error

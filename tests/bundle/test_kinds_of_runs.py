@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.bundles import changed, content, names, row_changed
-from support.command_line import call
+from support.command_line import CommandLine
 from support.stored_toy import parts, store_toy
 from support.toy_root import toy_root
 
@@ -56,13 +56,13 @@ def recipes(root: Path) -> None:
     shutil.copytree(Path(__file__).resolve().parents[2] / "experiments" / "recipes", root / "experiments" / "recipes")
 
 
-def test_sparse_codes(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sparse_codes(hashbench: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     root = toy_root(tmp_path, monkeypatch, "methods", "papers.toml", alone=True)
     recipes(root)
     declare(root, "sparse_th", SPARSE, "suf")
     row = trained(tmp_path, "sparse_th", SPARSE)
     path = tmp_path / "b.zip"
-    code, out, error = call(capsys, "bundle", "mine", "-o", path)
+    code, out, error = hashbench("bundle mine -o", path)
     assert code == 0
     assert error == ""
     assert "1 row, 1 with a histogram, 1 with a retrieval, 1 with codes, 1 id list: " in out
@@ -70,7 +70,7 @@ def test_sparse_codes(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkey
     runs = [name for name in names(path) if name.startswith("results/runs/")]
     assert runs == [f"results/runs/{row.run}/{name}.npz" for name in files]
     n_values = len(row.metrics) + len(row.searches["test"])
-    code, out, _ = call(capsys, "verify", path)
+    code, out, _ = hashbench("verify", path)
     assert code == 0
     assert out.splitlines()[2:] == [
         f"{n_values} metrics computed again: 1 histogram, 2 retrievals, codes of 1 run",
@@ -79,37 +79,35 @@ def test_sparse_codes(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkey
     name = "results/rows/digits-s1.jsonl"
     edit = row_changed(lambda found: found["searches"]["test"]["suf@4"].update(mean=2.5), row.run)
     worse = changed(path, tmp_path / "worse.zip", {name: edit}, listed=True)
-    code, out, _ = call(capsys, "verify", worse)
+    code, out, _ = hashbench("verify", worse)
     found = row.searches["test"]["suf@4"].mean
     assert code == 1 and out.splitlines()[-2] == (
         f"difference: {row.run}: test.suf@4.mean is 2.5, retrieval_of_test.npz gives {found:.10g}"
     )
     swapped = {runs[3]: content(path, runs[4]), runs[4]: content(path, runs[3])}
-    code, out, _ = call(capsys, "verify", changed(path, tmp_path / "swapped.zip", swapped, listed=True))
+    code, out, _ = hashbench("verify", changed(path, tmp_path / "swapped.zip", swapped, listed=True))
     lines = [line.partition(" is not")[0] for line in out.splitlines() if line.startswith("difference")]
     assert lines == [f"difference: {row.run}: retrieval{end}.npz" for end in ("", "_of_test")]
 
 
-def test_queries_that_are_no_codes(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_queries_that_are_no_codes(hashbench: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     settings: dict[str, object] = {"bits": 8, "kmeans_iterations": 1}
     declare(toy_root(tmp_path, monkeypatch, "methods", "papers.toml", alone=True), "pq", settings, "ap")
     row = trained(tmp_path, "pq", settings)
     path = tmp_path / "b.zip"
-    code, out, error = call(capsys, "bundle", "mine", "-o", path)
+    code, out, error = hashbench("bundle mine -o", path)
     assert code == 0
     assert error == ""
     assert "1 row, 0 with a histogram, 1 with codes" in out
-    code, out, error = call(capsys, "verify", path)
+    code, out, error = hashbench("verify", path)
     assert f"not checked: {row.run}: its queries are no codes: they are not ranked again" in out.splitlines()
     assert out.splitlines()[-1].startswith("no difference; 0 of 1 run scored again")
     assert code == 1 and error.startswith(f"error: {path}: no run was scored again")
-    code, out, error = call(capsys, "--results", tmp_path / "into", "results", "merge", path)
+    code, out, error = hashbench("--results", tmp_path / "into", "results merge", path)
     assert code == 0 and "its queries are no codes: they are not ranked again" in error
 
 
-def test_learned_weights(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_learned_weights(hashbench: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     settings: dict[str, object] = {"bits": 4, "n_relevant": 5, "n_irrelevant": 5, "rounds": 2}
     root = toy_root(tmp_path, monkeypatch, "methods", "papers.toml", alone=True)
     recipes(root)
@@ -117,39 +115,37 @@ def test_learned_weights(capsys: pytest.CaptureFixture[str], tmp_path: Path, mon
     row = trained(tmp_path, "structhash", settings)
     assert row.searches["weighted"]
     path = tmp_path / "b.zip"
-    assert call(capsys, "bundle", "mine", "-o", path)[0] == 0
+    hashbench.done("bundle mine -o", path)
     n_values = len(row.metrics) + len(row.searches["weighted"])
-    code, out, _ = call(capsys, "verify", path)
+    code, out, _ = hashbench("verify", path)
     assert code == 0
     assert out.splitlines()[2:] == [
         f"{n_values} metrics computed again: 1 histogram, 0 retrievals, codes of 1 run",
         SAME,
     ]
-    assert call(capsys, "bundle", "mine", "--no-codes", "-o", tmp_path / "small.zip")[0] == 0
-    code, out, _ = call(capsys, "verify", tmp_path / "small.zip")
+    hashbench.done("bundle mine --no-codes -o", tmp_path / "small.zip")
+    code, out, _ = hashbench("verify", tmp_path / "small.zip")
     weighted = ", ".join(f"weighted.{name}" for name in row.searches["weighted"])
     assert code == 0
     assert len(row.searches["weighted"]) == 3
     assert f"not checked: {row.run}: {weighted}: nothing that gives them is in the bundle" in out.splitlines()
     name = "results/rows/digits-s1.jsonl"
     edit = row_changed(lambda found: found["searches"]["weighted"]["ap"].update(mean=0.25), row.run)
-    code, out, _ = call(capsys, "verify", changed(path, tmp_path / "worse.zip", {name: edit}, listed=True))
+    code, out, _ = hashbench("verify", changed(path, tmp_path / "worse.zip", {name: edit}, listed=True))
     assert code == 1 and out.splitlines()[-2] == (
         f"difference: {row.run}: weighted.ap.mean is 0.25, codes.npz gives {row.searches['weighted']['ap'].mean:.10g}"
     )
 
 
-def test_activations_of_queries(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_activations_of_queries(hashbench: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     root = toy_root(tmp_path, monkeypatch, "methods", "papers.toml", alone=True)
     declare(root, "lsh", {"bits": 8}, "ap")
     row = row_of(Run.resolve("digits", "s1", "lsh", {"bits": 8}).with_asymmetric(), Store(tmp_path / "results"))
     path = tmp_path / "b.zip"
     name = "results/rows/digits-s1.jsonl"
     codes = f"results/runs/{row.run}/codes.npz"
-    assert call(capsys, "bundle", "mine", "-o", path)[0] == 0
-    code, out, _ = call(capsys, "verify", path)
+    hashbench.done("bundle mine -o", path)
+    code, out, _ = hashbench("verify", path)
     n_values = len(row.metrics) + len(row.searches["asymmetric"])
     assert code == 0
     assert out.splitlines()[2:] == [
@@ -175,14 +171,12 @@ def test_activations_of_queries(
         np.savez(written := io.BytesIO(), **arrays)
         faults[fault] = {codes: written.getvalue()}
     for fault, changes in faults.items():
-        code, out, _ = call(capsys, "verify", changed(path, tmp_path / "worse.zip", changes, listed=True))
+        code, out, _ = hashbench("verify", changed(path, tmp_path / "worse.zip", changes, listed=True))
         said = [line for line in out.splitlines() if line.startswith(f"difference: {row.run}: ")]
         assert (code, any(fault in line for line in said), len(said) < 10) == (1, True, True), (fault, out)
 
 
-def test_relevance_by_distances(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_relevance_by_distances(hashbench: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(0)
     items = rng.normal(size=(60, 5)).astype(np.float32)
     labels = np.zeros((60, 0), np.uint8)
@@ -193,10 +187,10 @@ def test_relevance_by_distances(
     declare(root, "lsh", {"bits": 8}, "ap", "toy")
     row = trained(tmp_path, "lsh", {"bits": 8}, "toy")
     path = tmp_path / "b.zip"
-    assert call(capsys, "bundle", "mine", "-o", path)[0] == 0
+    hashbench.done("bundle mine -o", path)
     assert content(path, "root/datasets/toy.toml") == (root / "datasets" / "toy.toml").read_bytes()
     n_values = len(row.metrics)
-    code, out, _ = call(capsys, "verify", path)
+    code, out, _ = hashbench("verify", path)
     here = f"{n_values} metrics computed again: 1 histogram, 0 retrievals, codes of 1 run"
     assert code == 0
     assert out.splitlines()[2:] == [here, SAME]
@@ -207,13 +201,13 @@ def test_relevance_by_distances(
     found["query_ids"] = found["query_ids"][::-1]
     buffer = io.BytesIO()
     np.savez_compressed(buffer, **found)
-    code, out, _ = call(capsys, "verify", changed(path, tmp_path / "c.zip", {codes: buffer.getvalue()}, listed=True))
+    code, out, _ = hashbench("verify", changed(path, tmp_path / "c.zip", {codes: buffer.getvalue()}, listed=True))
     assert code == 1 and out.splitlines()[-2] == (
         f"difference: {row.run}: codes.npz: query_ids are not those of the id lists"
     )
 
     monkeypatch.setenv("HASHBENCH_DATA", str(tmp_path / "nothing"))  # a reader without the data set
-    code, out, _ = call(capsys, "verify", path)
+    code, out, _ = hashbench("verify", path)
     missing = "toy is not downloaded: run hashbench download toy (or --from-dir DIR)"
     assert code == 0
     assert out.splitlines()[2:] == [

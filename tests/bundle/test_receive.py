@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from support import stored_rows
 from support.bundles import Change, changed, content, json_changed, names, row_changed, row_in
-from support.command_line import call
+from support.command_line import CommandLine
 
 from hashbench import metrics
 from hashbench.bundle.arrays import read_codes
@@ -44,10 +44,10 @@ def tree(folder: Path) -> dict[str, bytes]:
     return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file() and path.name != ".lock"}
 
 
-def left_out(capsys: pytest.CaptureFixture[str], into: Path, path: Path) -> str:
+def left_out(hashbench: CommandLine, into: Path, path: Path) -> str:
     """What is said of the LSH row of seed 0, which alone is not merged; --dry-run writes nothing."""
     for options in (["--dry-run"], []):
-        code, out, error = call(capsys, "--results", into, "results", "merge", path, *options)
+        code, out, error = hashbench("--results", into, "results merge", path, *options)
         assert (code, out.splitlines()[1]) == (1, "  2 copied"), (out, error)
         assert into.exists() == (not options)
     assert LSH not in stored_rows.names(into)
@@ -57,35 +57,35 @@ def left_out(capsys: pytest.CaptureFixture[str], into: Path, path: Path) -> str:
 
 
 def test_rows_are_merged_with_their_maker_and_their_counts(
-    capsys: pytest.CaptureFixture[str], mine: Path, trained: Path, into: Path
+    hashbench: CommandLine, mine: Path, trained: Path, into: Path
 ) -> None:
-    code, out, error = call(capsys, "--results", into, "results", "merge", mine)
+    code, out, error = hashbench("--results", into, "results merge", mine)
     assert code == 0
     assert error == ""
     assert out.splitlines()[1:] == ["  3 copied", f"  3 histograms kept in {into / 'evidence'}"]
     own, merged = ({row.run: row for row in Store(folder).rows()} for folder in (trained, into))
     assert merged == {run: row.model_copy(update={"maker": MAKER}) for run, row in own.items()}
     assert all(Store(into).histogram(row) is not None for row in merged.values())
-    listed = call(capsys, "--results", into, "list", "runs")[1]
+    listed = hashbench("--results", into, "list runs").out
     assert " ".join(listed.split()).count(f"by {MAKER}") == 3
-    sheet = " ".join(call(capsys, "--results", into, "show", ITQ)[1].split())
+    sheet = " ".join(hashbench("--results", into, "show", ITQ).out.split())
     assert f" by {MAKER} machine " in sheet
 
     before = tree(into)
-    code, out, error = call(capsys, "--results", into, "results", "merge", mine)
+    code, out, error = hashbench("--results", into, "results merge", mine)
     assert code == 0
     assert error == ""
     assert tree(into) == before
     assert "  3 already here" in out
 
 
-def test_by_names_the_maker(capsys: pytest.CaptureFixture[str], results: Path, tmp_path: Path) -> None:
+def test_by_names_the_maker(hashbench: CommandLine, results: Path, tmp_path: Path) -> None:
     path = tmp_path / "b.zip"
-    assert call(capsys, "bundle", "digits", "--by", "Ada L.", "-o", path)[0] == 0
+    hashbench.done("bundle digits --by Ada L. -o", path)
     assert json.loads(content(path, "manifest.json"))["maker"] == "Ada L."
-    assert call(capsys, "verify", path)[1].splitlines()[0].endswith(", rows of Ada L.")
+    assert hashbench("verify", path).out.splitlines()[0].endswith(", rows of Ada L.")
     for name in ("", "two\nlines", "x" * 81, "\u202eback", " a"):
-        code, out, error = call(capsys, "bundle", "digits", "--by", name, "-o", path)
+        code, out, error = hashbench("bundle digits --by", name, "-o", path)
         assert code == 2
         assert out == ""
         assert error.count("\n") == 1
@@ -97,19 +97,19 @@ def last_bit(row: dict[str, Any]) -> None:
     row["searches"]["database"]["ap"]["mean"] += 1e-12
 
 
-def test_a_forged_value(capsys: pytest.CaptureFixture[str], bundle: Path, tmp_path: Path, into: Path) -> None:
+def test_a_forged_value(hashbench: CommandLine, bundle: Path, tmp_path: Path, into: Path) -> None:
     path = changed(bundle, tmp_path / "b.zip", {ROWS: row_changed(last_bit, LSH)}, listed=True)
-    assert left_out(capsys, into, path).startswith("database.ap.mean is ")
+    assert left_out(hashbench, into, path).startswith("database.ap.mean is ")
 
 
 def test_without_the_data_set_the_labels_beside_the_codes_count(
-    capsys: pytest.CaptureFixture[str], bundle: Path, into: Path, monkeypatch: pytest.MonkeyPatch
+    hashbench: CommandLine, bundle: Path, into: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def gone(*_: object) -> None:
         raise HashbenchError("digits: not here")
 
     monkeypatch.setattr("hashbench.bundle.receive.open_dataset", gone)
-    code, out, error = call(capsys, "--results", into, "results", "merge", bundle)
+    code, out, error = hashbench("--results", into, "results merge", bundle)
     assert code == 0 and "  3 copied" in out
     assert error.count("scored by the labels beside its codes: digits: not here\n") == 3
 
@@ -156,28 +156,24 @@ def row_without_digest(bundle: Path) -> dict[str, Any]:
     return row
 
 
-def test_labels_of_its_own_are_not_taken(
-    capsys: pytest.CaptureFixture[str], bundle: Path, tmp_path: Path, into: Path
-) -> None:
+def test_labels_of_its_own_are_not_taken(hashbench: CommandLine, bundle: Path, tmp_path: Path, into: Path) -> None:
     """Codes, labels, histogram and row fit each other, so verify finds nothing; the data set here has other labels."""
     arrays = arrays_of(content(bundle, CODES))
     for side in ("query", "database"):
         arrays[f"{side}_labels"] = np.zeros_like(arrays[f"{side}_labels"])  # all are relevant
     path = fitted(bundle, tmp_path, arrays)
-    assert call(capsys, "verify", path)[0] == 0
-    assert left_out(capsys, into, path).startswith("codes.npz gives another histogram: SHA-256 is ")
+    hashbench.done("verify", path)
+    assert left_out(hashbench, into, path).startswith("codes.npz gives another histogram: SHA-256 is ")
 
 
-def test_longer_codes_than_the_row_says(
-    capsys: pytest.CaptureFixture[str], bundle: Path, tmp_path: Path, into: Path
-) -> None:
+def test_longer_codes_than_the_row_says(hashbench: CommandLine, bundle: Path, tmp_path: Path, into: Path) -> None:
     arrays = arrays_of(content(bundle, CODES))
     for side in ("query_codes", "database_codes"):
         arrays[side] = np.hstack([arrays[side], arrays[side]])
     arrays["n_bits"] = 24
     path = fitted(bundle, tmp_path, arrays)
-    assert left_out(capsys, into, path).startswith("codes.npz has codes of 24 bits, the row is of 12")
-    assert call(capsys, "verify", path)[0] == 1
+    assert left_out(hashbench, into, path).startswith("codes.npz has codes of 24 bits, the row is of 12")
+    assert hashbench("verify", path).code == 1
 
 
 def reconfigured(bundle: Path, path: Path, change: Callable[[dict[str, Any]], object]) -> tuple[Path, str]:
@@ -195,7 +191,7 @@ def reconfigured(bundle: Path, path: Path, change: Callable[[dict[str, Any]], ob
 
 
 def test_another_protocol_and_other_settings_than_are_here(
-    capsys: pytest.CaptureFixture[str], bundle: Path, tmp_path: Path, into: Path
+    hashbench: CommandLine, bundle: Path, tmp_path: Path, into: Path
 ) -> None:
     changes: list[tuple[Callable[[dict[str, Any]], object], str]] = [
         (lambda row: row["config"]["data"]["split"].update(seed=9), "of a protocol of digest "),
@@ -204,17 +200,17 @@ def test_another_protocol_and_other_settings_than_are_here(
     ]
     for number, (change, complaint) in enumerate(changes):
         path, run = reconfigured(bundle, tmp_path / f"{number}.zip", change)
-        code, _, error = call(capsys, "--results", into, "results", "merge", path)
+        code, _, error = hashbench("--results", into, "results merge", path)
         assert code == 1 and error.startswith(f"left out: {path}: {run}: {complaint}")
         assert run not in stored_rows.names(into)
 
 
 def test_a_row_of_a_method_that_is_not_installed_here(
-    capsys: pytest.CaptureFixture[str], bundle: Path, tmp_path: Path, into: Path
+    hashbench: CommandLine, bundle: Path, tmp_path: Path, into: Path
 ) -> None:
     def change(row: dict[str, Any]) -> None:
         row["method"] = row["config"]["method"] = "their_hash"
 
     path, run = reconfigured(bundle, tmp_path / "b.zip", change)
-    assert call(capsys, "--results", into, "results", "merge", path)[0] == 0
+    hashbench.done("--results", into, "results merge", path)
     assert run in stored_rows.names(into)

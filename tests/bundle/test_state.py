@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.command_line import call
+from support.command_line import CommandLine
 
 from hashbench.bundle import state
 from hashbench.contract import TimeIsOver
@@ -60,18 +60,18 @@ def unlocked(folder: Path) -> dict[str, bytes]:
     return {name: content for name, content in contents(folder).items() if "lock" not in name}
 
 
-def refused(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> str:
+def refused(folder: Path, tmp_path: Path, hashbench: CommandLine) -> str:
     """The one line that refuses the state; nothing is written."""
     results = tmp_path / "results"
     before = contents(results)
-    code, out, err = call(capsys, "--results", results, "results", "merge", folder)
+    code, out, err = hashbench("--results", results, "results merge", folder)
     assert (code, out, err.count("\n")) == (2, "", 1), err
     assert contents(results) == before
     return err
 
 
 def test_a_run_that_changes_machines_after_each_slice_is_the_undisturbed_one(
-    run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    run: Run, tmp_path: Path, hashbench: CommandLine
 ) -> None:
     undisturbed = row_of(run, Store(tmp_path / "undisturbed"), Execution(device="cpu"))
     machines = [tmp_path / "one", tmp_path / "two"]
@@ -80,10 +80,10 @@ def test_a_run_that_changes_machines_after_each_slice_is_the_undisturbed_one(
         here = machines[at % 2]
         there = machines[(at + 1) % 2]
         out = tmp_path / "state"
-        code, said, _ = call(capsys, "--results", here, "results", "pack-state", "--out", out, "--part-size", 0.02)
+        code, said, _ = hashbench("--results", here, "results pack-state --out", out, "--part-size", 0.02)
         assert code == 0 and "unfinished" in said
         assert max(path.stat().st_size for path in out.glob("part-*")) <= 20_000
-        assert call(capsys, "--results", there, "results", "merge", out)[0] == 0
+        hashbench.done("--results", there, "results merge", out)
         at += 1
     assert at == 2  # an epoch of the base; the second, and one of the run; the last
     names = (run.name.dataset, run.name.protocol, str(run.name))
@@ -91,15 +91,15 @@ def test_a_run_that_changes_machines_after_each_slice_is_the_undisturbed_one(
     assert row is not None
     assert row.searches == undisturbed.searches
     assert row.artefacts == undisturbed.artefacts
-    packed = call(capsys, "--results", machines[at % 2], "results", "pack-state", run.name.dataset, "--out", out)
+    packed = hashbench("--results", machines[at % 2], "results pack-state", run.name.dataset, "--out", out)
     assert packed[1].startswith("2 runs packed, 0 of them unfinished: ")
-    code, said, err = call(capsys, "--results", tmp_path / "home", "results", "merge", out)
+    code, said, err = hashbench("--results", tmp_path / "home", "results merge", out)
     assert code == 0
     assert err == ""
     assert said.splitlines()[1:] == ["  2 copied", "  the working state of 2 runs taken up"]
     assert Store(tmp_path / "home").find(*names) == row
     for machine in machines:
-        call(capsys, "--results", machine, "results", "merge", out)
+        hashbench("--results", machine, "results merge", out)
         assert not list(machine.glob("runs/*/checkpoint*.pt")), "a finished run keeps none"
     assert {path.name for path in (tmp_path / "home" / "runs" / str(run.name)).iterdir()} >= {
         "codes.npz",
@@ -107,28 +107,28 @@ def test_a_run_that_changes_machines_after_each_slice_is_the_undisturbed_one(
     }
 
 
-def test_the_state_that_came_further_stays(run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_state_that_came_further_stays(run: Run, tmp_path: Path, hashbench: CommandLine) -> None:
     folder = packed(run, tmp_path)
     further = tmp_path / "results"
     assert stopped(run, Store(further)) and stopped(run, Store(further))
     before = unlocked(further / "runs")
-    assert "of 2 as much or more is here" in call(capsys, "--results", further, "results", "merge", folder)[1]
+    assert "of 2 as much or more is here" in hashbench("--results", further, "results merge", folder).out
     assert unlocked(further / "runs") == before
 
 
-def test_a_damaged_checkpoint_is_replaced(run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_damaged_checkpoint_is_replaced(run: Run, tmp_path: Path, hashbench: CommandLine) -> None:
     folder = packed(run, tmp_path)
     own = Store(tmp_path / "results")
     stopped(run, own)
     (path,) = own.folder.glob("runs/*/checkpoint*.pt")
     path.write_bytes(path.read_bytes()[:100])
     for dry_run in (["--dry-run"], []):
-        said = call(capsys, "results", "merge", folder, *dry_run)[1]
+        said = hashbench("results merge", folder, *dry_run).out
         assert "  the working state of 1 run taken up; of 1 as much or more is here" in said
     assert row_of(run, own, Execution(device="cpu")).status == "ok"
 
 
-def test_every_flipped_byte_is_refused(run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_flipped_byte_is_refused(run: Run, tmp_path: Path, hashbench: CommandLine) -> None:
     folder = packed(run, tmp_path)
     text = (folder / state.STATE).read_bytes()
     places = [(path, at) for path in folder.glob("part-*") for at in (0, path.stat().st_size // 2)]
@@ -136,12 +136,12 @@ def test_every_flipped_byte_is_refused(run: Run, tmp_path: Path, capsys: pytest.
     for path, at in places:
         content = path.read_bytes()
         path.write_bytes(content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :])
-        assert str(folder) in refused(folder, tmp_path, capsys)
+        assert str(folder) in refused(folder, tmp_path, hashbench)
         path.write_bytes(content)
-    assert call(capsys, "--results", tmp_path / "results", "results", "merge", folder)[0] == 0
+    hashbench.done("--results", tmp_path / "results", "results merge", folder)
 
 
-def test_missing_and_mixed_parts_are_one_line(run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_missing_and_mixed_parts_are_one_line(run: Run, tmp_path: Path, hashbench: CommandLine) -> None:
     folder = packed(run, tmp_path)
     other = tmp_path / "other"
     shutil.copytree(folder, other)
@@ -150,14 +150,14 @@ def test_missing_and_mixed_parts_are_one_line(run: Run, tmp_path: Path, capsys: 
     mixed = tmp_path / "mixed"
     shutil.copytree(other, mixed)
     shutil.copy(folder / state.STATE, mixed)
-    assert "missing, or of another state: copy all of them" in refused(mixed, tmp_path, capsys)
+    assert "missing, or of another state: copy all of them" in refused(mixed, tmp_path, hashbench)
     (part, *_) = sorted(other.glob("part-*"))
     part.write_bytes(part.read_bytes()[:-1])
-    assert "bytes, packed were" in refused(other, tmp_path, capsys)
+    assert "bytes, packed were" in refused(other, tmp_path, hashbench)
     part.unlink()
-    assert f"{part}: 1 part of " in refused(other, tmp_path, capsys)
+    assert f"{part}: 1 part of " in refused(other, tmp_path, hashbench)
     (other / state.STATE).unlink()
-    assert "state.json: missing: the state was not packed to its end" in refused(other, tmp_path, capsys)
+    assert "state.json: missing: the state was not packed to its end" in refused(other, tmp_path, hashbench)
 
 
 def test_a_packing_that_is_killed_leaves_the_state_before(
@@ -218,54 +218,48 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_what_no_packing_makes_is_refused(
-    name: str, run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_no_packing_makes_is_refused(name: str, run: Run, tmp_path: Path, hashbench: CommandLine) -> None:
     folder = packed(run, tmp_path)
     signed(folder, HOSTILE[name])
-    refused(folder, tmp_path, capsys)
+    refused(folder, tmp_path, hashbench)
 
 
-def test_other_code_is_named(
-    run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_other_code_is_named(run: Run, tmp_path: Path, hashbench: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = packed(run, tmp_path)
     ours = provenance.sources()[:10]
     monkeypatch.setattr(provenance, "sources", lambda: "0" * 64)
-    told = refused(folder, tmp_path, capsys)
+    told = refused(folder, tmp_path, hashbench)
     assert f"sources {ours}), here is" in told and "(" in told and "sources 0000000000)" in told
 
 
 def test_a_run_that_a_process_executes_is_neither_packed_nor_taken_up(
-    run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    run: Run, tmp_path: Path, hashbench: CommandLine
 ) -> None:
     folder = packed(run, tmp_path)
     store = Store(tmp_path / "results")
     for busy in (store, Store(tmp_path / "elsewhere")):
         with busy.run_lock(str(run.name), wait=False):
             if busy is store:
-                code, _, err = call(capsys, "--results", busy.folder, "results", "merge", folder)
+                code, _, err = hashbench("--results", busy.folder, "results merge", folder)
             else:
-                code, _, err = call(capsys, "--results", busy.folder, "results", "pack-state", "--out", folder)
+                code, _, err = hashbench("--results", busy.folder, "results pack-state --out", folder)
             assert code == 2 and err.endswith("works in this folder: wait for it\n") and err.count("\n") == 1
     assert not list(store.folder.glob(f"runs/*/{checkpoint.FILE}"))
 
 
-def test_a_folder_of_something_else_is_not_packed_into(
-    run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_folder_of_something_else_is_not_packed_into(run: Run, tmp_path: Path, hashbench: CommandLine) -> None:
     stopped(run, Store(tmp_path / "results"))
     mine = tmp_path / "mine"
     mine.mkdir()
     (mine / "thesis.tex").write_text("")
-    code, _, err = call(capsys, "results", "pack-state", "--out", mine)
+    code, _, err = hashbench("results pack-state --out", mine)
     assert code == 2
     assert err == f"error: {mine}: holds thesis.tex, which is no packed state: name another folder\n"
-    code, _, err = call(capsys, "results", "pack-state", "cifar", "--out", tmp_path / "new")
+    code, _, err = hashbench("results pack-state cifar --out", tmp_path / "new")
     assert code == 2
     assert err.count("\n") == 1
     assert "begins with 'cifar'" in err
-    code, _, err = call(capsys, "--results", tmp_path / "none", "results", "pack-state", "--out", tmp_path / "new")
+    code, _, err = hashbench("--results", tmp_path / "none", "results pack-state --out", tmp_path / "new")
     assert code == 2
     assert err.count("\n") == 1
     assert "hashbench run TABLE makes it" in err
@@ -296,13 +290,13 @@ def test_a_taking_up_that_is_killed_leaves_the_run_as_it_was(
     assert row_of(run, own, Execution(device="cpu")).status == "ok"
 
 
-def test_a_folder_that_nobody_knows_is_left_out(run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_folder_that_nobody_knows_is_left_out(run: Run, tmp_path: Path, hashbench: CommandLine) -> None:
     results = tmp_path / "results"
     stopped(run, Store(results))
     stale = results / "runs" / OTHER
     stale.mkdir()
     (stale / "config.json").write_text("{")
-    code, out, err = call(capsys, "results", "pack-state", "--out", tmp_path / "state")
+    code, out, err = hashbench("results pack-state --out", tmp_path / "state")
     assert code == 0
     assert err.count("\n") == 1
     assert err.startswith(f"left out: {OTHER}: config.json: damaged: ")

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.bundles import Change, changed, content, row_changed, row_in
-from support.command_line import call
+from support.command_line import CommandLine
 
 from hashbench.codes.files import _stored
 from hashbench.datasets.split import Split, write
@@ -44,9 +44,9 @@ def histogram_in(data: bytes) -> Histogram:
         return Histogram(archive["counts"], archive["levels"])
 
 
-def differences(capsys: pytest.CaptureFixture[str], path: Path) -> list[str]:
+def differences(hashbench: CommandLine, path: Path) -> list[str]:
     """The lines of the differences, of which there are some."""
-    code, out, error = call(capsys, "verify", path)
+    code, out, error = hashbench("verify", path)
     found = [line.removeprefix("difference: ") for line in out.splitlines() if line.startswith("difference: ")]
     n = f"{len(found)} difference{'s' if len(found) > 1 else ''}"
     assert code == 1
@@ -56,10 +56,10 @@ def differences(capsys: pytest.CaptureFixture[str], path: Path) -> list[str]:
 
 
 @pytest.fixture
-def damaged(bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., list[str]]:
+def damaged(bundle: Path, tmp_path: Path, hashbench: CommandLine) -> Callable[..., list[str]]:
     """The differences that are found after some files were changed, and their checksums with them."""
     return lambda changes, listed=True: differences(
-        capsys, changed(bundle, tmp_path / "changed.zip", changes, listed=listed)
+        hashbench, changed(bundle, tmp_path / "changed.zip", changes, listed=listed)
     )
 
 
@@ -203,31 +203,29 @@ def test_a_bomb_is_not_read(damaged: Callable[..., list[str]], monkeypatch: pyte
     assert found.startswith(f"{LSH}: histogram.npz: counts: ") and "is taken for a bomb" in found
 
 
-def test_a_flipped_byte(bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_flipped_byte(bundle: Path, tmp_path: Path, hashbench: CommandLine) -> None:
     data = bytearray(bundle.read_bytes())
     with zipfile.ZipFile(bundle) as archive:
         info = next(info for info in archive.infolist() if info.filename.endswith(HISTOGRAM))
     data[info.header_offset + 30 + len(info.filename) + info.file_size // 2] ^= 1
     (tmp_path / "flipped.zip").write_bytes(data)
-    (found,) = differences(capsys, tmp_path / "flipped.zip")
+    (found,) = differences(hashbench, tmp_path / "flipped.zip")
     assert found.startswith(f"{HISTOGRAM}: damaged (Bad CRC-32 for file ")
 
 
-def test_a_metric_that_this_hashbench_does_not_have(
-    bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_metric_that_this_hashbench_does_not_have(bundle: Path, tmp_path: Path, hashbench: CommandLine) -> None:
     edit = row_changed(
         lambda row: row["searches"]["database"].update(quality={**row["searches"]["database"]["ap"]}), LSH
     )
     path = changed(bundle, tmp_path / "other.zip", {ROWS: edit}, listed=True)
-    code, out, _ = call(capsys, "verify", path)
+    code, out, _ = hashbench("verify", path)
     assert code == 0
     assert out.splitlines()[3:] == [f"not checked: {LSH}: database.quality: no metric of this name", SAME]
 
 
-def test_json(bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_json(bundle: Path, tmp_path: Path, hashbench: CommandLine) -> None:
     path = changed(bundle, tmp_path / "b.zip", {HISTOGRAM: arrays(move_one)}, listed=True)
-    code, out, _ = call(capsys, "verify", path, "--json")
+    code, out, _ = hashbench("verify", path, "--json")
     found = json.loads(out)
     assert code == 1 and len(found.pop("differences")) == 1
     numbers = {

@@ -1,14 +1,8 @@
-"""The command line, and folders in which commands are typed."""
+"""Folders in which commands are typed."""
 
 from pathlib import Path
 
 import pytest
-from support.command_line import CommandLine
-
-
-@pytest.fixture
-def hashbench(capsys: pytest.CaptureFixture[str]) -> CommandLine:
-    return CommandLine(capsys)
 
 
 @pytest.fixture

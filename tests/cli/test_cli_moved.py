@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import typer
-from support.command_line import call
+from support.command_line import CommandLine
 
 from hashbench.cli._app import app
 from hashbench.cli._moved import COMMANDS, OPTIONS
@@ -39,17 +39,17 @@ def test_former_options_are_no_options_and_what_is_said_in_their_place_is_one(co
         ("list methods --format csv --json", "--json cannot be combined with --format csv"),
     ],
 )
-def test_what_is_gone_is_one_line(words: str, says: str, capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, err = call(capsys, *words.split())
+def test_what_is_gone_is_one_line(words: str, says: str, hashbench: CommandLine) -> None:
+    code, out, err = hashbench(*words.split())
     assert code == 2
     assert out == ""
     assert err.count("\n") == 1
     assert err.startswith(f"error: {says}")
 
 
-def test_a_former_command_is_translated(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_former_command_is_translated(hashbench: CommandLine) -> None:
     assert {"results add", "results diff"} <= COMMANDS.keys()
-    assert call(capsys, "results", "add", "no.zip")[2].startswith(
+    assert hashbench("results add no.zip").err.startswith(
         "note: hashbench results add is now hashbench results merge\n"
     )
 
@@ -64,11 +64,11 @@ def test_a_former_command_is_translated(capsys: pytest.CaptureFixture[str]) -> N
     ],
 )
 def test_csv_is_one_block_with_headings(
-    words: str, columns: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    words: str, columns: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hashbench: CommandLine
 ) -> None:
     monkeypatch.setenv("HASHBENCH_RESULTS", str(tmp_path / "results"))
     monkeypatch.setenv("HASHBENCH_DATA", str(tmp_path / "data"))
-    code, out, _ = call(capsys, *words.split(), "--format", "csv")
+    code, out, _ = hashbench(*words.split(), "--format csv")
     heading, *rows = csv.reader(io.StringIO(out))
     assert code == 0
     assert ",".join(heading) == columns

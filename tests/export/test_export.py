@@ -14,12 +14,11 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from support.command_line import call
+from support.command_line import CommandLine
 from support.hash_steps import BITS, D, OfSteps, hashers, items
 from support.small_training import settings
 
-import hashbench
-from hashbench import steps
+from hashbench import TrainedRun, load, steps, train
 from hashbench.codes import binarize
 from hashbench.codes.files import StoredArray
 from hashbench.contract import BinaryHasher
@@ -47,12 +46,12 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def trained(results: Path) -> hashbench.TrainedRun:
-    return hashbench.train("itq", "digits", bits=12, results=results)
+def trained(results: Path) -> TrainedRun:
+    return train("itq", "digits", bits=12, results=results)
 
 
 @pytest.fixture(scope="module")
-def exported(trained: hashbench.TrainedRun, results: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def exported(trained: TrainedRun, results: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("exported") / "numpy"
     export(trained.row, load_hasher(trained.row, Store(results)), "numpy", folder)
     return folder
@@ -81,13 +80,13 @@ def test_the_hashers_of_the_tests_have_every_operation() -> None:
 
 
 def test_the_script_gives_the_bits_of_encode_with_numpy_alone(
-    trained: hashbench.TrainedRun, exported: Path, results: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    trained: TrainedRun, exported: Path, results: Path, tmp_path: Path, hashbench: CommandLine
 ) -> None:
     np.save(tmp_path / "items.npy", digits())
     run = trained.row.run
     inputs = tmp_path / "items.npy"
     out = tmp_path / "codes.npz"
-    assert call(capsys, "--results", results, "encode", run, inputs, "--out", out)[0] == 0
+    hashbench.done("--results", results, "encode", run, inputs, "--out", out)
     (tmp_path / "packages").mkdir()
     packages = str(numpy_alone(tmp_path / "packages"))
     command = [sys.executable, "-S", str(exported / "encode.py"), str(inputs), str(tmp_path / "codes.npy")]
@@ -119,7 +118,7 @@ def test_the_script_refuses_what_the_run_would_not_take(items: np.ndarray, compl
 
 
 def test_a_model_of_whole_numbers_refuses_fractions_as_its_script_does(exported: Path) -> None:
-    run = hashbench.load(exported)
+    run = load(exported)
     assert isinstance(run, ExportedRun)
     of_onnx = ExportedRun(exported, run.description.model_copy(update={"form": "onnx"}))
     names: dict[str, Any] = {"np": np}
@@ -149,7 +148,7 @@ def test_images_of_values_to_1_are_noted(
     assert all("no value is above 1, and images of values 0 to 255 are expected" in line for line in lines)
 
 
-def written_and_read(trained: hashbench.TrainedRun, hasher: OfSteps, folder: Path) -> steps.Steps:
+def written_and_read(trained: TrainedRun, hasher: OfSteps, folder: Path) -> steps.Steps:
     """The steps of a hasher of items [D] as they come back from the ``folder`` that they are written to."""
     description = export(trained.row, hasher, "numpy", folder)
     of_vectors = description.input.model_copy(update={"shape": [D]})
@@ -157,7 +156,7 @@ def written_and_read(trained: hashbench.TrainedRun, hasher: OfSteps, folder: Pat
 
 
 @pytest.mark.parametrize("name", HASHERS)
-def test_the_arrays_of_all_steps_come_back(name: str, tmp_path: Path, trained: hashbench.TrainedRun) -> None:
+def test_the_arrays_of_all_steps_come_back(name: str, tmp_path: Path, trained: TrainedRun) -> None:
     function = HASHERS[name].as_steps()
     read = written_and_read(trained, HASHERS[name], tmp_path / "numpy")
     np.testing.assert_array_equal(read.activations(items()), function.activations(items()))
@@ -222,7 +221,7 @@ def test_of_equal_anchors_the_first_count() -> None:
     assert np.array_equal(np.nonzero(chosen)[1].reshape(-1, 3), np.sort(first, axis=1))
 
 
-def test_all_forms_take_the_same_of_equal_anchors(trained: hashbench.TrainedRun, tmp_path: Path) -> None:
+def test_all_forms_take_the_same_of_equal_anchors(trained: TrainedRun, tmp_path: Path) -> None:
     torch = pytest.importorskip("torch")
     from hashbench.export.torch_form import WholeHashFunction
 
@@ -261,20 +260,18 @@ def test_a_model_of_onnx_gives_the_same_bits(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_program_of_pytorch_gives_the_same_bits(trained: hashbench.TrainedRun, results: Path, tmp_path: Path) -> None:
+def test_a_program_of_pytorch_gives_the_same_bits(trained: TrainedRun, results: Path, tmp_path: Path) -> None:
     torch = pytest.importorskip("torch")
     export(trained.row, load_hasher(trained.row, Store(results)), "torch", tmp_path / "torch")
     bits, _ = torch.export.load(tmp_path / "torch" / "hash.pt2").module()(torch.from_numpy(digits()))
     assert np.array_equal(bits.numpy(), trained.encode(digits()))
     assert "items, a uint8 tensor" in (tmp_path / "torch" / "README.md").read_text()
     with pytest.raises(HashbenchError, match=r"in the form torch: torch\.export\.load opens it"):
-        hashbench.load(tmp_path / "torch").encode(digits(3))
+        load(tmp_path / "torch").encode(digits(3))
 
 
 @pytest.mark.parametrize("form", ["numpy", "torch"])
-def test_what_the_script_refuses_is_one_line(
-    form: Form, trained: hashbench.TrainedRun, results: Path, tmp_path: Path
-) -> None:
+def test_what_the_script_refuses_is_one_line(form: Form, trained: TrainedRun, results: Path, tmp_path: Path) -> None:
     pytest.importorskip("torch")
     folder = tmp_path / form
     export(trained.row, load_hasher(trained.row, Store(results)), form, folder)
@@ -357,7 +354,7 @@ def test_a_model_of_onnx_refuses_them_too(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("form", ["numpy", "torch", pytest.param("onnx", marks=[needs_onnx, pytest.mark.slow])])
 def test_the_script_refuses_them_too(
-    form: Form, trained: hashbench.TrainedRun, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    form: Form, trained: TrainedRun, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     hasher = replace(load_hasher(trained.row, trained.store), value_max=1e-38)
     export(trained.row, hasher, form, tmp_path / form)
@@ -375,8 +372,8 @@ def test_a_network_of_other_layers_has_none() -> None:
     assert DeepHasher(settings(model="small_cnn", normalise="channel"), (8, 8, 1), 16.0).as_steps() is None
 
 
-def test_an_export_encodes_and_searches(trained: hashbench.TrainedRun, exported: Path, tmp_path: Path) -> None:
-    loaded = hashbench.load(exported)
+def test_an_export_encodes_and_searches(trained: TrainedRun, exported: Path, tmp_path: Path) -> None:
+    loaded = load(exported)
     inputs = digits(60)
     codes = trained.encode(inputs)
     assert repr(loaded) == f"ExportedRun({trained.row.run}, numpy)"
@@ -408,7 +405,7 @@ def test_an_export_encodes_and_searches(trained: hashbench.TrainedRun, exported:
 
 
 def test_the_command_encodes_by_the_folder(
-    trained: hashbench.TrainedRun, exported: Path, results: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str],
+    trained: TrainedRun, exported: Path, results: Path, tmp_path: Path, hashbench: CommandLine,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     inputs = digits(60)
@@ -416,31 +413,31 @@ def test_the_command_encodes_by_the_folder(
     np.savez(tmp_path / "items.npz", items=inputs, labels=np.arange(60))
     for folder in (exported, results / "runs" / trained.row.run):
         for name in ("whole.npz", "pieces.npy"):
-            written = call(capsys, "encode", folder, tmp_path / "items.npz", "--out", tmp_path / name)
+            written = hashbench("encode", folder, tmp_path / "items.npz", "--out", tmp_path / name)
             assert written == (0, f"{tmp_path / name}\n", "")
         assert np.array_equal(np.load(tmp_path / "pieces.npy"), np.packbits(codes, axis=1))
         with np.load(tmp_path / "whole.npz") as whole:
             assert np.array_equal(whole["codes"], codes) and whole["labels"].shape == (60,)
-    status, _, error = call(capsys, "encode", exported, "--out", tmp_path / "none.npz")
+    status, _, error = hashbench("encode", exported, "--out", tmp_path / "none.npz")
     assert status == 2 and error == "error: the folder of a hash function has no items: name your own after it\n"
     np.save(tmp_path / "no_items.npy", inputs[:0])
     for name in ("none.npz", "none.npy"):
-        status, _, error = call(capsys, "encode", exported, tmp_path / "no_items.npy", "--out", tmp_path / name)
+        status, _, error = hashbench("encode", exported, tmp_path / "no_items.npy", "--out", tmp_path / name)
         assert status == 2 and error.endswith("no_items.npy: no items: one or more are expected\n")
     with monkeypatch.context() as patched:
         patched.setattr(StoredArray, "whole", lambda stored: np.empty(1 << 62, np.uint8))
         for folder in (exported, results / "runs" / trained.row.run):
-            status, _, error = call(capsys, "encode", folder, tmp_path / "items.npz", "--out", tmp_path / "none.npz")
+            status, _, error = hashbench("encode", folder, tmp_path / "items.npz", "--out", tmp_path / "none.npz")
             assert status == 2 and "items.npz: more than fits into memory: --out FILE.npy or FILE.h5 encodes" in error
-    status, _, error = call(capsys, "encode", tmp_path, tmp_path / "items.npz", "--out", tmp_path / "none.npz")
+    status, _, error = hashbench("encode", tmp_path, tmp_path / "items.npz", "--out", tmp_path / "none.npz")
     assert status == 2 and "run.json is missing" in error and len(error.splitlines()) == 1
 
 
-def test_none_items_and_bfloat16(trained: hashbench.TrainedRun, exported: Path) -> None:
+def test_none_items_and_bfloat16(trained: TrainedRun, exported: Path) -> None:
     torch = pytest.importorskip("torch")
     inputs = digits(5)
     half = torch.from_numpy(inputs).to(torch.bfloat16)
-    for encoder in (trained, hashbench.load(exported)):
+    for encoder in (trained, load(exported)):
         assert encoder.encode(inputs[:0]).shape == (0, 12) and encoder.encode(inputs[:0]).dtype == np.uint8
         assert np.array_equal(encoder.encode(half), encoder.encode(inputs))
         with pytest.raises(HashbenchError, match="no queries: one or more are expected"):
@@ -451,7 +448,7 @@ def test_none_items_and_bfloat16(trained: hashbench.TrainedRun, exported: Path) 
 
 @pytest.mark.parametrize("k, complaint", [(2.5, "k: 2.5"), ("3", "k: '3'"), (None, "k: None"), (0, "k = 0")])
 def test_a_wrong_number_of_neighbours_is_one_line(exported: Path, k: Any, complaint: str) -> None:
-    loaded = hashbench.load(exported)
+    loaded = load(exported)
     inputs = digits(9)
     codes = loaded.encode(inputs)
     assert loaded.search(inputs, np.int64(2), database=codes).arrays["ids"].shape == (9, 2)
@@ -459,7 +456,7 @@ def test_a_wrong_number_of_neighbours_is_one_line(exported: Path, k: Any, compla
         loaded.search(inputs, k, database=codes)
 
 
-def test_a_run_searches_its_own_database(trained: hashbench.TrainedRun) -> None:
+def test_a_run_searches_its_own_database(trained: TrainedRun) -> None:
     inputs = digits(9)
     nearest = trained.search(inputs, 4)
     database = trained.database().bits()
@@ -475,7 +472,7 @@ def test_images_are_read_where_items_are_images(exported: Path, tmp_path: Path) 
     paths = [tmp_path / "images" / f"{number}.png" for number in range(3)]
     for image, path in zip(inputs, paths, strict=True):
         Image.fromarray(image).save(path)
-    loaded = hashbench.load(exported)
+    loaded = load(exported)
     codes = loaded.encode(inputs[..., None])
     assert np.array_equal(loaded.encode(tmp_path / "images"), codes)
     assert np.array_equal(loaded.encode(paths), codes) and np.array_equal(loaded.encode(paths[1]), codes[1:2])
@@ -536,7 +533,7 @@ def test_a_damaged_export_is_one_line(
     with np.errstate(all="ignore"):
         damage(folder)
     with pytest.raises(HashbenchError, match=complaint) as raised:
-        hashbench.load(folder).encode(digits(3))
+        load(folder).encode(digits(3))
     assert "\n" not in str(raised.value) and str(raised.value).startswith(str(folder))
 
 
@@ -554,24 +551,24 @@ def test_a_damaged_export_is_one_line(
 )
 def test_other_items_are_refused(inputs: object, complaint: str, exported: Path) -> None:
     with pytest.raises(HashbenchError, match=complaint):
-        hashbench.load(exported).encode(inputs)
+        load(exported).encode(inputs)
 
 
 def test_the_command_writes_a_folder_or_nothing(
-    trained: hashbench.TrainedRun, results: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str],
+    trained: TrainedRun, results: Path, tmp_path: Path, hashbench: CommandLine,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     monkeypatch.chdir(tmp_path)
     run = trained.row.run
     first = ["--results", results, "export"]
-    status, out, _ = call(capsys, *first, run, "--to", "numpy", "--json")
+    status, out, _ = hashbench(*first, run, "--to numpy --json")
     folder = tmp_path / f"{run}-numpy"
     assert status == 0 and json.loads(out) == json.loads((folder / "hashbench.json").read_text())
     assert sorted(path.name for path in folder.iterdir()) == ["README.md", "encode.py", "hash.npz", "hashbench.json"]
     assert len((folder / "README.md").read_text().splitlines()) == 10
     assert "4 bits of 0 fill the last byte" in (folder / "README.md").read_text()
     before = sorted(tmp_path.rglob("*"))
-    status, _, error = call(capsys, *first, run, "--to", "numpy")
+    status, _, error = hashbench(*first, run, "--to numpy")
     assert status == 2 and f"{run}-numpy: exists and is not empty: remove it, or name another with --out" in error
     for words, says in (
         ([run, "--to", "faiss"], "--to faiss: of codes, not of a hash function: add --codes"),
@@ -579,18 +576,18 @@ def test_the_command_writes_a_folder_or_nothing(
         ([folder, "--to", "numpy"], f"{folder}: an export already: name the run, {run}"),
         ([folder, "--to", "faiss", "--codes"], f"{folder}: an export already: name the run, {run}"),
     ):
-        assert call(capsys, *first, *words, "--out", tmp_path / "new") == (2, "", f"error: {says}\n")
+        assert hashbench(*first, *words, "--out", tmp_path / "new") == (2, "", f"error: {says}\n")
     monkeypatch.setattr("hashbench.export.onnx_form.missing", lambda extra: ["onnxruntime"])
-    status, _, error = call(capsys, *first, run, "--to", "onnx", "--out", tmp_path / "new")
+    status, _, error = hashbench(*first, run, "--to onnx --out", tmp_path / "new")
     assert status == 2 and "onnxruntime: not installed: ONNX needs the extra onnx: " in error
     shutil.move(results / "runs" / run, tmp_path / "away")
-    status, _, error = call(capsys, *first, run, "--to", "numpy", "--out", tmp_path / "new")
+    status, _, error = hashbench(*first, run, "--to numpy --out", tmp_path / "new")
     shutil.move(tmp_path / "away", results / "runs" / run)
     assert status == 2 and "the working files of this run are not here: this trains it again: " in error
     assert sorted(tmp_path.rglob("*")) == before
 
 
-def test_a_hash_function_without_steps_is_one_line(trained: hashbench.TrainedRun, tmp_path: Path) -> None:
+def test_a_hash_function_without_steps_is_one_line(trained: TrainedRun, tmp_path: Path) -> None:
     from hashbench.methods import HashFunction
 
     class Own(HashFunction):
@@ -602,7 +599,7 @@ def test_a_hash_function_without_steps_is_one_line(trained: hashbench.TrainedRun
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_operation_of_somebody_else_is_one_line(trained: hashbench.TrainedRun, tmp_path: Path) -> None:
+def test_an_operation_of_somebody_else_is_one_line(trained: TrainedRun, tmp_path: Path) -> None:
     def add(x: steps.Values) -> steps.Values:
         return x
 
@@ -612,7 +609,7 @@ def test_an_operation_of_somebody_else_is_one_line(trained: hashbench.TrainedRun
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_unfit_hasher_is_refused(trained: hashbench.TrainedRun, tmp_path: Path) -> None:
+def test_an_unfit_hasher_is_refused(trained: TrainedRun, tmp_path: Path) -> None:
     with pytest.raises(HashbenchError, match="it makes no binary codes"):
         export(trained.row, object(), "numpy", tmp_path / "new")  # type: ignore[arg-type]
 
@@ -626,7 +623,7 @@ def test_the_loader_of_an_export_imports_little(exported: Path, tmp_path: Path) 
 
 
 def test_a_run_by_its_name_is_found_without_what_encodes_and_trains(
-    trained: hashbench.TrainedRun, results: Path, tmp_path: Path
+    trained: TrainedRun, results: Path, tmp_path: Path
 ) -> None:
     shutil.copytree(results / "rows", tmp_path / "rows")
     (tmp_path / "rows" / "other-s1.jsonl").mkdir()  # cannot be read, and need not be
@@ -636,20 +633,20 @@ def test_a_run_by_its_name_is_found_without_what_encodes_and_trains(
     assert subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip() == "[]"
 
 
-def test_vectors_of_cosine_are_scaled_as_the_data_set_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_vectors_of_cosine_are_scaled_as_the_data_set_is(tmp_path: Path, hashbench: CommandLine) -> None:
     vectors = 5 * np.random.default_rng(0).standard_normal((400, 12)).astype(np.float32) + 1
     np.save(tmp_path / "raw.npy", vectors)
     added = ("dataset", "add", "own_cosine", tmp_path / "raw.npy", "--metric", "cosine", "--queries", "40")
-    assert call(capsys, *added)[0] == 0
-    trained = hashbench.train("itq", "own_cosine", bits=8)
+    hashbench.done(*added)
+    trained = train("itq", "own_cosine", bits=8)
     folder = tmp_path / "exported"
-    assert call(capsys, "export", trained.row.run, "--to", "numpy", "--out", folder)[0] == 0
+    hashbench.done("export", trained.row.run, "--to numpy --out", folder)
     codes = trained.encode(vectors)
-    assert np.array_equal(hashbench.load(folder).encode(vectors), codes)
+    assert np.array_equal(load(folder).encode(vectors), codes)
     assert np.array_equal(runpy.run_path(str(folder / "encode.py"))["encode"](vectors), codes)
     of_database = trained.database().bits()
     written = tmp_path / "codes"
-    assert call(capsys, "export", trained.row.run, "--codes", "--to", "numpy", "--out", written)[0] == 0
+    hashbench.done("export", trained.row.run, "--codes --to numpy --out", written)
     assert np.array_equal(codes[np.load(written / "ids.npy")], of_database)
     with pytest.raises(HashbenchError, match="row 1 has norm 0, and no cosine"):
         trained.encode(np.array([vectors[0], vectors[0] * 0]))

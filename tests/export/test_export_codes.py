@@ -13,10 +13,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support import postgres
-from support.command_line import call
+from support.command_line import CommandLine, call
 from support.stored_toy import parts, store_toy
 
-import hashbench
+from hashbench import train
 from hashbench.codes import pack
 from hashbench.codes.nearest import neighbours_of
 from hashbench.export.codes import README, TARGETS
@@ -74,14 +74,14 @@ def searched(folder: Path, variables: dict[str, str]) -> tuple[np.ndarray, np.nd
 @pytest.mark.parametrize("target", CASES)
 @pytest.mark.parametrize("n_bits", [48, 12])
 def test_the_real_system_finds_the_nearest(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, target: str, n_bits: int, needed: dict[str, str]
+    hashbench: CommandLine, tmp_path: Path, target: str, n_bits: int, needed: dict[str, str]
 ) -> None:
     rng = np.random.default_rng(n_bits)
     database = rng.integers(0, 2, (N, n_bits), np.uint8)
     queries = database[:Q] ^ (rng.random((Q, n_bits)) < 0.1)
     np.savez(tmp_path / "codes.npz", query_codes=queries, database_codes=database)
     out = tmp_path / "out"
-    code, printed, error = call(capsys, "export", tmp_path / "codes.npz", "--codes", "--to", target, "--out", out)
+    code, printed, error = hashbench("export", tmp_path / "codes.npz", "--codes --to", target, "--out", out)
     assert code == 0
     assert error == ""
     assert printed.split() == [str(out / TARGETS[target].file), str(out / README)]
@@ -111,7 +111,7 @@ def test_the_real_system_finds_the_nearest(
 
 @pytest.mark.parametrize("target", sorted(set(TARGETS) - SLOW))
 def test_of_fewer_codes_than_ten_all_are_found(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, target: str, needed: dict[str, str]
+    hashbench: CommandLine, tmp_path: Path, target: str, needed: dict[str, str]
 ) -> None:
     database = np.eye(3, 12, dtype=np.uint8)
     np.savez(
@@ -122,7 +122,7 @@ def test_of_fewer_codes_than_ten_all_are_found(
         layout="items-by-bits",
     )
     out = tmp_path / "out"
-    assert call(capsys, "export", tmp_path / "codes.npz", "--codes", "--to", target, "--out", out)[0] == 0
+    hashbench.done("export", tmp_path / "codes.npz", "--codes --to", target, "--out", out)
     assert "The learned weights of the bits are left out: each bit counts 1" in (out / README).read_text()
     np.savez(out / "queries.npz", codes=database)
     ids, distances = searched(out, needed)
@@ -137,25 +137,23 @@ def test_other_codes_have_another_table() -> None:
     assert all(re.fullmatch("[a-z][a-z0-9_]{5,54}", table) for table in tables)
 
 
-def test_the_database_of_a_run_in_its_order(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_the_database_of_a_run_in_its_order(hashbench: CommandLine, tmp_path: Path) -> None:
     items = np.random.default_rng(0).standard_normal((150, 20), np.float32)
     store_toy(tmp_path, items, np.arange(150) % 3, parts(30, 90, 150))
-    run = hashbench.train("itq", "toy", bits=12)
+    run = train("itq", "toy", bits=12)
     out = tmp_path / "out"
-    assert call(capsys, "export", run.row.run, "--codes", "--to", "numpy", "--out", out)[0] == 0
+    hashbench.done("export", run.row.run, "--codes --to numpy --out", out)
     assert np.array_equal(np.load(out / "codes.npy"), np.packbits(run.encode(items[30:]), axis=1))
     assert f"from the run `{run.row.run}`" in (out / README).read_text()
 
 
-def test_the_run_is_named_in_full_and_the_ids_of_its_items_are_beside(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_the_run_is_named_in_full_and_the_ids_of_its_items_are_beside(hashbench: CommandLine, tmp_path: Path) -> None:
     items = np.random.default_rng(0).standard_normal((150, 20), np.float32)
     store_toy(tmp_path, items, np.arange(150) % 3, parts(30, 90, 150))
-    run = hashbench.train("itq", "toy", bits=12)
+    run = train("itq", "toy", bits=12)
     out = tmp_path / "out"
     status, printed, error = call(
-        capsys, "export", run.row.run[:-3], "--codes", "--to", "numpy", "--out", out, "--json"
+        hashbench, "export", run.row.run[:-3], "--codes", "--to", "numpy", "--out", out, "--json"
     )
     assert status == 0
     assert error == ""
@@ -168,10 +166,10 @@ def test_the_run_is_named_in_full_and_the_ids_of_its_items_are_beside(
         tmp_path / "named.npz", database_codes=run.encode(items[ids]), database_ids=ids + 7, layout="items-by-bits"
     )
     place = f"{tmp_path / 'named.npz'}:database_codes"
-    assert call(capsys, "export", place, "--codes", "--to", "milvus", "--out", tmp_path / "of_file")[0] == 0
+    hashbench.done("export", place, "--codes --to milvus --out", tmp_path / "of_file")
     assert np.array_equal(np.load(tmp_path / "of_file" / "ids.npy"), ids + 7)
     shutil.rmtree(paths.data() / "toy")
-    status, printed, error = call(capsys, "export", run.row.run, "--codes", "--to", "numpy", "--out", tmp_path / "new")
+    status, printed, error = hashbench("export", run.row.run, "--codes --to numpy --out", tmp_path / "new")
     assert status == 0
     assert len(printed.split()) == 2
     assert len(error.splitlines()) == 1
@@ -179,21 +177,21 @@ def test_the_run_is_named_in_full_and_the_ids_of_its_items_are_beside(
     assert "it is no id of a data set" in (tmp_path / "new" / README).read_text()
 
 
-def test_the_names_of_own_items_are_beside(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_the_names_of_own_items_are_beside(hashbench: CommandLine, tmp_path: Path) -> None:
     items = np.random.default_rng(0).standard_normal((150, 20), np.float32)
     store_toy(tmp_path, items, np.arange(150) % 3, parts(30, 90, 150))
-    run = hashbench.train("itq", "toy", bits=12)
+    run = train("itq", "toy", bits=12)
     np.save(tmp_path / "items.npy", items[:9])
     source = tmp_path / "own.npz"
     out = tmp_path / "out"
-    assert call(capsys, "encode", run.row.run, tmp_path / "items.npy", "--out", source)[0] == 0
-    assert call(capsys, "export", source, "--codes", "--to", "numpy", "--out", out)[0] == 0
+    hashbench.done("encode", run.row.run, tmp_path / "items.npy", "--out", source)
+    hashbench.done("export", source, "--codes --to numpy --out", out)
     assert np.load(out / "names.npy").tolist() == list(map(str, range(9)))
     text = (out / README).read_text()
     assert 'np.load("names.npy")[ids]' in text and "ids.npy" not in text
 
 
-def test_the_paths_of_own_images_are_beside(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_the_paths_of_own_images_are_beside(hashbench: CommandLine, tmp_path: Path) -> None:
     from PIL import Image
 
     images = np.random.default_rng(0).integers(0, 256, (60, 8, 8, 3), np.uint8)
@@ -201,16 +199,16 @@ def test_the_paths_of_own_images_are_beside(capsys: pytest.CaptureFixture[str], 
         path = tmp_path / "images" / f"class{number % 3}" / f"{number}.png"
         path.parent.mkdir(parents=True, exist_ok=True)
         Image.fromarray(image).save(path)
-    assert call(capsys, "dataset", "add", "own", tmp_path / "images")[0] == 0
-    run = hashbench.train("itq", "own", bits=8, features="pixels")
-    assert call(capsys, "export", run.row.run, "--codes", "--to", "numpy", "--out", tmp_path / "out")[0] == 0
+    hashbench.done("dataset add own", tmp_path / "images")
+    run = train("itq", "own", bits=8, features="pixels")
+    hashbench.done("export", run.row.run, "--codes --to numpy --out", tmp_path / "out")
     names = np.load(tmp_path / "out" / "names.npy")
     of_paths = run.encode([tmp_path / "images" / name for name in names])
     assert np.array_equal(np.load(tmp_path / "out" / "codes.npy"), np.packbits(of_paths, axis=1))
 
 
 @pytest.mark.parametrize("content", ["a file of one array", "a key", "queries and database", "positive"])
-def test_vectors_are_no_codes(capsys: pytest.CaptureFixture[str], tmp_path: Path, content: str) -> None:
+def test_vectors_are_no_codes(hashbench: CommandLine, tmp_path: Path, content: str) -> None:
     vectors = np.random.default_rng(0).standard_normal((20, 12), np.float32)
     source = tmp_path / "vectors.npz"
     if content == "queries and database":
@@ -218,7 +216,7 @@ def test_vectors_are_no_codes(capsys: pytest.CaptureFixture[str], tmp_path: Path
     else:
         np.savez(source, vectors=np.abs(vectors) if content == "positive" else vectors)
     place = f"{source}:vectors" if content != "queries and database" else source
-    status, printed, error = call(capsys, "export", place, "--codes", "--to", "numpy", "--out", tmp_path / "out")
+    status, printed, error = hashbench("export", place, "--codes --to numpy --out", tmp_path / "out")
     assert status == 2
     assert printed == ""
     assert len(error.splitlines()) == 1
@@ -227,23 +225,23 @@ def test_vectors_are_no_codes(capsys: pytest.CaptureFixture[str], tmp_path: Path
 
 
 @pytest.mark.parametrize("values", [(0, 1), (-1, 1)])
-def test_bits_as_floats_are_codes(capsys: pytest.CaptureFixture[str], tmp_path: Path, values: tuple[int, int]) -> None:
+def test_bits_as_floats_are_codes(hashbench: CommandLine, tmp_path: Path, values: tuple[int, int]) -> None:
     bits = np.random.default_rng(0).integers(0, 2, (20, 12))
     np.savez(tmp_path / "codes.npz", codes=np.array(values, np.float32)[bits], layout="items-by-bits")
     out = tmp_path / "out"
-    assert call(capsys, "export", f"{tmp_path / 'codes.npz'}:codes", "--codes", "--to", "numpy", "--out", out)[0] == 0
+    hashbench.done("export", f"{tmp_path / 'codes.npz'}:codes", "--codes --to numpy --out", out)
     assert np.array_equal(np.load(out / "codes.npy"), np.packbits(bits.astype(bool), axis=1))
 
 
 @pytest.mark.parametrize("target", ["faiss", "sqlite-vec", "usearch"])
 def test_a_missing_extra_is_one_line_and_nothing_is_written(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, target: str
+    hashbench: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, target: str
 ) -> None:
     for module in ("faiss", "apsw", "usearch.index"):
         monkeypatch.setitem(sys.modules, module, None)
     np.save(tmp_path / "codes.npy", np.eye(9, 5, dtype=np.uint8))
     options = ["--layout", "items-by-bits", "--to", target, "--out", tmp_path / "out"]
-    code, printed, error = call(capsys, "export", tmp_path / "codes.npy", "--codes", *options)
+    code, printed, error = hashbench("export", tmp_path / "codes.npy", "--codes", *options)
     extra = how_to_install("search" if target == "faiss" else target)
     assert code == 2
     assert printed == ""
@@ -267,7 +265,7 @@ def test_a_missing_extra_is_one_line_and_nothing_is_written(
     ],
 )
 def test_bad_input_is_one_line(
-    capsys: pytest.CaptureFixture[str],
+    hashbench: CommandLine,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     change: dict[str, str],
@@ -282,7 +280,7 @@ def test_bad_input_is_one_line(
     values = {"source": "codes.npz", "to": "numpy", "out": "out"} | change
     source = values.pop("source")
     options = [f"--{name}={value}" for name, value in values.items()]
-    code, printed, error = call(capsys, "export", source, "--codes", *options)
+    code, printed, error = hashbench("export", source, "--codes", *options)
     assert code == 2
     assert printed == ""
     assert len(error.splitlines()) == 1

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from support.command_line import call
+from support.command_line import CommandLine
 from support.small_training import embedding
 from support.stored_toy import parts, store_toy
 from torchvision import models
@@ -90,9 +90,9 @@ def test_what_cannot_be_extracted_is_one_line(
     assert "\n" not in str(caught.value)
 
 
-def test_the_command_prints_the_name_for_training(images: np.ndarray, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_prints_the_name_for_training(images: np.ndarray, hashbench: CommandLine) -> None:
     file = stored(1)
-    code, out, err = call(capsys, "features", "toy", "--model", "resnet9", "--weights", "resnet9-w4-toy-s1")
+    code, out, err = hashbench("features toy --model resnet9 --weights resnet9-w4-toy-s1")
     assert code == 0
     assert err == ""
     assert out.splitlines()[1] == f"150 items x 32, float32: --set features=resnet9_{file.sha256[:12]}"
@@ -111,7 +111,7 @@ def foreign(path: Path, seed: int, *, wrapped: bool = False) -> str:
 
 
 def test_features_of_ones_own_weights_are_named_by_their_checksum(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hashbench: CommandLine
 ) -> None:
     """Two files stand side by side, a checkpoint is what it holds, and runs find the weights after the file is gone."""
     monkeypatch.chdir(tmp_path)
@@ -123,7 +123,7 @@ def test_features_of_ones_own_weights_are_named_by_their_checksum(
     files = {f"{SQUEEZED}_{foreign(Path(f'own{seed}.pth'), seed)}": f"own{seed}.pth" for seed in (1, 2)}
     files[f"{SQUEEZED}_{foreign(Path('checkpoint.pth'), 2, wrapped=True)}"] = "checkpoint.pth"
     for name, file in files.items():
-        code, out, err = call(capsys, "features", "toy", "--model", SQUEEZED, "--weights", file)
+        code, out, err = hashbench("features toy --model", SQUEEZED, "--weights", file)
         assert code == 0
         assert out.splitlines()[1] == f"30 items x 512, float32: --set features={name}"
         assert err == ""
@@ -133,7 +133,7 @@ def test_features_of_ones_own_weights_are_named_by_their_checksum(
     assert not np.allclose(one, two)
     name = next(iter(files))
     for method in (("itq",), ("talr_ap", "--model", "linear", "--set", "epochs=1", "--set", "batch_size=9")):
-        code, out, err = call(capsys, "train", method[0], "toy", "--bits", 4, "--set", f"features={name}", *method[1:])
+        code, out, err = hashbench("train", method[0], "toy --bits 4 --set", f"features={name}", *method[1:])
         assert (code, "4b-s0-" in out) == (0, True), err
     np.testing.assert_allclose(features_of_items(items[:3], name, 255.0), one[:3], rtol=1e-4, atol=1e-5)
     (kept,) = paths.weights().glob(f"{SQUEEZED}-{name[-12:]}.*")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.command_line import call
+from support.command_line import CommandLine
 from support.declared_figures import axes_of, declare, filled, row_of, tiny
 from support.fake_rows import row_of_run
 
@@ -33,8 +33,8 @@ rows = [{ label = "LSH", method = "lsh" }]
 """
 
 
-def test_the_nearest_images_are_shown_and_false_ones_boxed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert call(capsys, "train", "lsh", "digits", "--protocol", "s1", "--bits", "16")[0] == 0
+def test_the_nearest_images_are_shown_and_false_ones_boxed(tmp_path: Path, hashbench: CommandLine) -> None:
+    hashbench.done("train lsh digits --protocol s1 --bits 16")
     figure = tiny(tmp_path, "ranking_examples", KEYS, CELL)
     store = Store.default()
     (row,) = store.rows()
@@ -103,15 +103,13 @@ def test_a_run_of_the_first_classes_shows_items_of_these(tmp_path: Path) -> None
     assert {int(opened.dataset.labels[item]) for item in shown} == {0, 1, 2}
 
 
-def test_pictures_of_before_stay_where_the_codes_are_not_here(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_pictures_of_before_stay_where_the_codes_are_not_here(tmp_path: Path, hashbench: CommandLine) -> None:
     figure = tiny(tmp_path, "ranking_examples", KEYS, CELL)
     Store.default().write(row_of(figure, "LSH", "16 bits", ap=0.5))
     picture = Store.default().folder / "figures" / "tiny.png"
     picture.parent.mkdir()
     picture.write_bytes(b"of before")
-    code, out, error = call(capsys, "figure", "tiny", "--write")
+    code, out, error = hashbench("figure tiny --write")
     assert code == 0
     assert out == ""
     assert error.count("\n") == 1

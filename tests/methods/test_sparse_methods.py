@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support import sparse_oracles
-from support.command_line import call
+from support.command_line import CommandLine
 
 from hashbench import metrics
 from hashbench.foundation.config import Setting
@@ -210,10 +210,10 @@ def test_what_encode_writes_can_be_searched(
     rows: dict[str, Row],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    hashbench: CommandLine,
 ) -> None:
     def printed_by(*arguments: object) -> str:
-        status, printed, _ = call(capsys, *arguments)
+        status, printed, _ = hashbench(*arguments)
         assert status == 0
         return printed
 

@@ -5,7 +5,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 import pytest
-from support.command_line import call
+from support.command_line import CommandLine
 from support.stored_toy import small_images
 
 from hashbench.foundation.errors import HashbenchError
@@ -110,7 +110,7 @@ def test_a_row_gets_no_search_of_other_codes(run: Run, store: Store) -> None:
     assert store.find("toy", "s1", before.run) == before
 
 
-def test_sparse_codes_are_refused_before_training(capsys: pytest.CaptureFixture[str], run: Run) -> None:
-    code, _, error = call(capsys, "train", "sparse_th", "digits", "--set", "d=8", "--set", "k=2", "--asymmetric")
+def test_sparse_codes_are_refused_before_training(hashbench: CommandLine, run: Run) -> None:
+    code, _, error = hashbench("train sparse_th digits --set d=8 --set k=2 --asymmetric")
     assert code == 2
     assert "its codes are not the signs of activations" in error

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from PIL import Image
-from support.command_line import call, status
+from support.command_line import CommandLine, status
 
 from hashbench.datasets.card import load_card
 from hashbench.methods import METHODS
@@ -67,9 +67,9 @@ def test_networks_of_images_and_our_own_data_sets_are_as_before(custom: None) ->
         assert settings["normalise"] == "none"
 
 
-def test_the_choice_is_said(custom: None, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_choice_is_said(custom: None, hashbench: CommandLine) -> None:
     command = ["train", "itq", "pictures", "--bits", 8, "--dry-run"]
-    code, out, err = call(capsys, *command)
+    code, out, err = hashbench(*command)
     out = re.sub(r"\n {4,}", " ", out)  # a text that goes on
     lines = {line.split()[0]: line.split(maxsplit=2)[1:] for line in out.splitlines() if line}
     assert code == 0
@@ -79,6 +79,6 @@ def test_the_choice_is_said(custom: None, capsys: pytest.CaptureFixture[str]) ->
         f"note: the images of pictures are hashed by their features {LITE0}: --set features=pixels takes the pixels\n"
     )
     assert err == said
-    assert call(capsys, *command, "--set", "features=pixels")[2] == ""
-    settings = json.loads(call(capsys, *command, "--json")[1])["settings"]
+    assert hashbench(*command, "--set features=pixels").err == ""
+    settings = json.loads(hashbench(*command, "--json").out)["settings"]
     assert settings["features"]["value"] == LITE0

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from support import stored_rows
-from support.command_line import call
+from support.command_line import CommandLine
 from support.stored_rows import edited
 
 from hashbench.foundation.errors import CheckFailed, HashbenchError
@@ -202,20 +202,20 @@ def test_a_speed_up_may_be_more_than_one(results: Path) -> None:
 
 
 def test_a_table_goes_on_without_a_damaged_row_unless_it_is_kept_or_checked(
-    results: Path, capsys: pytest.CaptureFixture[str]
+    results: Path, hashbench: CommandLine
 ) -> None:
-    code, whole, err = call(capsys, "table", "cifar10_small_cnn")
+    code, whole, err = hashbench("table cifar10_small_cnn")
     assert code == 0
     assert err == ""
     path = results / "rows" / "cifar10-s1.jsonl"
     path.write_text(f"{GOOD}\n{{\n")
     complaint = f"{path}:2: not a readable row: Expecting property name"
-    code, out, err = call(capsys, "table", "cifar10_small_cnn")
+    code, out, err = hashbench("table cifar10_small_cnn")
     assert code == 1
     assert out == whole
     assert err.startswith(f"left out: {complaint}") and err.count("\n") == 2
     assert err.endswith("\nerror: 1 left out: see the line above\n")
     for option in ("--write", "--check"):
-        code, _, err = call(capsys, "table", "cifar10_small_cnn", option)
+        code, _, err = hashbench("table cifar10_small_cnn", option)
         assert code == 1 and err.startswith(f"error: {complaint}") and err.count("\n") == 1
     assert [each.run for each in Store.default().rows(lambda _: None)] == [RUN]

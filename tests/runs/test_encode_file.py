@@ -5,10 +5,10 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
-from support.command_line import call
+from support.command_line import CommandLine
 from support.stored_toy import parts, store_toy
 
-import hashbench
+from hashbench import TrainedRun, train
 from hashbench.runs import encode
 
 D = 20
@@ -18,16 +18,16 @@ D = 20
 def run(tmp_path: Path) -> str:
     items = np.random.default_rng(0).standard_normal((150, D), np.float32)
     store_toy(tmp_path, items, np.arange(150) % 3, parts(30, 90, 150))
-    return hashbench.train("itq", "toy", bits=12).row.run
+    return train("itq", "toy", bits=12).row.run
 
 
 @pytest.fixture
-def network(run: str) -> hashbench.TrainedRun:
-    return hashbench.train("csq", "toy", bits=12, epochs=1)
+def network(run: str) -> TrainedRun:
+    return train("csq", "toy", bits=12, epochs=1)
 
 
 def test_the_bits_are_those_of_the_whole(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, run: str, monkeypatch: pytest.MonkeyPatch
+    hashbench: CommandLine, tmp_path: Path, run: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(encode, "BLOCK_BYTES", 1)  # a batch at a time
     items = np.random.default_rng(1).standard_normal((2500, D), np.float32)
@@ -35,7 +35,7 @@ def test_the_bits_are_those_of_the_whole(
     codes = {}
     for suffix in ("npz", "npy", "h5"):
         out = tmp_path / f"codes.{suffix}"
-        assert call(capsys, "encode", run, tmp_path / "items.npy", "--out", out)[:2] == (0, f"{out}\n")
+        assert hashbench("encode", run, tmp_path / "items.npy", "--out", out)[:2] == (0, f"{out}\n")
     with np.load(tmp_path / "codes.npz") as archive:
         codes["whole"] = np.packbits(archive["codes"], axis=1)
     with h5py.File(tmp_path / "codes.h5") as file:
@@ -58,14 +58,14 @@ def test_the_bits_are_those_of_the_whole(
     ],
 )
 def test_what_cannot_be_encoded_is_one_line_and_no_file(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, run: str, items: object, said: str
+    hashbench: CommandLine, tmp_path: Path, run: str, items: object, said: str
 ) -> None:
     out = tmp_path / "codes.npy"
     given = [] if items is None else [tmp_path / str(items)]
     if isinstance(items, np.ndarray):
         np.save(tmp_path / "items.npy", items)
         given = [tmp_path / "items.npy"]
-    code, printed, error = call(capsys, "encode", run, *given, "--out", out)
+    code, printed, error = hashbench("encode", run, *given, "--out", out)
     assert code == 2
     assert printed == ""
     assert len(error.splitlines()) == 1
@@ -75,7 +75,7 @@ def test_what_cannot_be_encoded_is_one_line_and_no_file(
 
 @pytest.mark.parametrize("dtype", [">f4", ">f8", ">i2", np.uint16, np.float16, np.longdouble])
 def test_a_network_takes_items_of_any_type(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, network: hashbench.TrainedRun, dtype: str | type
+    hashbench: CommandLine, tmp_path: Path, network: TrainedRun, dtype: str | type
 ) -> None:
     items = np.random.default_rng(1).integers(0, 9, (70, D))
     expected = network.encode(items.astype(np.float32))
@@ -83,5 +83,5 @@ def test_a_network_takes_items_of_any_type(
     assert np.array_equal(network.encode(items.astype(dtype)), expected)
     np.save(tmp_path / "items.npy", items.astype(dtype))
     out = tmp_path / "codes.npy"
-    assert call(capsys, "encode", network.row.run, tmp_path / "items.npy", "--out", out)[0] == 0
+    hashbench.done("encode", network.row.run, tmp_path / "items.npy", "--out", out)
     assert np.array_equal(np.load(out), np.packbits(expected, axis=1))

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.command_line import call
+from support.command_line import CommandLine
 from support.stored_toy import parts, store_toy
 
 from hashbench import score
@@ -80,8 +80,8 @@ def test_the_result_is_the_same_and_the_last_value_is_that_of_the_codes(tmp_path
     assert watched[-2][log.HELD_OUT_AP] != watched[-1][log.HELD_OUT_AP]
 
 
-def test_a_method_without_epochs_says_so(capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, err = call(capsys, "train", "itq", "digits", "--bits", 8, "--eval-every", 2)
+def test_a_method_without_epochs_says_so(hashbench: CommandLine) -> None:
+    code, out, err = hashbench("train itq digits --bits 8 --eval-every 2")
     assert code == 2
     assert out == ""
     assert err == "error: --eval-every: itq trains no network of binary codes, so it has no epochs\n"

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.command_line import call
+from support.command_line import CommandLine
 from support.stored_toy import small_images
 
 from hashbench.bundle.pack import Order, pack
@@ -65,9 +65,9 @@ def with_ids(codes: dict[str, np.ndarray], ids: Split, seed: int = 0) -> dict[st
     return found
 
 
-def imported(capsys: pytest.CaptureFixture[str], arrays: dict[str, Any], *options: object) -> Row:
+def imported(hashbench: CommandLine, arrays: dict[str, Any], *options: object) -> Row:
     np.savez("codes.npz", **arrays)
-    code, out, err = call(capsys, "results", "import", "codes.npz", *OF, *options, "--json")
+    code, out, err = hashbench("results import codes.npz", *OF, *options, "--json")
     assert code == 0
     assert err == ""
     return Row.model_validate_json(out)
@@ -91,13 +91,13 @@ def declare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Declare:
 
 
 def test_codes_are_scored_as_those_of_a_run(
-    trained: Trained, ids: Split, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    trained: Trained, ids: Split, tmp_path: Path, hashbench: CommandLine
 ) -> None:
     """In any order of their ids, or in the protocol's with its labels, whatever the classes are called."""
     own, codes = trained
     names = {name: np.array(["cat", "owl", "dog"])[codes[name]] for name in ("query_labels", "database_labels")}
     given = [with_ids(codes, ids), codes, {**codes, **names}]
-    rows = [imported(capsys, arrays, "--seed", seed) for seed, arrays in enumerate(given)]
+    rows = [imported(hashbench, arrays, "--seed", seed) for seed, arrays in enumerate(given)]
     for seed, row in enumerate(rows):
         assert row.searches == own.searches
         assert row.artefacts == own.artefacts
@@ -110,13 +110,13 @@ def test_codes_are_scored_as_those_of_a_run(
         assert made_by(row).startswith("codes made elsewhere, imported 2")
         assert Store(tmp_path / "results").named(row.run) == row
     assert len({row.cell_hash for row in rows}) == 1
-    listed = call(capsys, "list", "runs", "--only", "method=my-csq")[1].splitlines()
+    listed = hashbench("list runs --only method=my-csq").out.splitlines()
     assert len(listed) == 3
     assert all(line.endswith(" imported") for line in listed)
 
 
 def test_what_is_not_of_the_protocol_is_refused_and_nothing_is_written(
-    trained: Trained, ids: Split, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    trained: Trained, ids: Split, tmp_path: Path, hashbench: CommandLine
 ) -> None:
     _, codes = trained
     named = with_ids(codes, ids)
@@ -141,47 +141,47 @@ def test_what_is_not_of_the_protocol_is_refused_and_nothing_is_written(
     ]
     for arrays, says in faults:
         np.savez("codes.npz", **arrays)
-        code, out, err = call(capsys, "results", "import", "codes.npz", *OF)
+        code, out, err = hashbench("results import codes.npz", *OF)
         assert code == 2
         assert out == ""
         assert err.count("\n") == 1
         assert says in err
     assert list(Store(tmp_path / "results").lines()) == before
-    row = imported(capsys, named)
-    code, _, err = call(capsys, "results", "import", "codes.npz", *OF)
+    row = imported(hashbench, named)
+    code, _, err = hashbench("results import codes.npz", *OF)
     assert code == 2
     assert f"error: {row.run}: is in " in err
-    code, _, err = call(capsys, "train", "my_csq", "toy", "--bits", 8, "--budget", "imported", "--seed", 7)
+    code, _, err = hashbench("train my_csq toy --bits 8 --budget imported --seed 7")
     assert code == 2
     assert err == "error: my_csq: its codes were made elsewhere: hashbench results import reads them\n"
 
 
 def test_tables_status_bundle_and_sheet_show_it_as_imported(
-    trained: Trained, ids: Split, declare: Declare, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    trained: Trained, ids: Split, declare: Declare, tmp_path: Path, hashbench: CommandLine
 ) -> None:
     own, codes = trained
     declared = declare(TABLE)
-    row = imported(capsys, with_ids(codes, ids))
+    row = imported(hashbench, with_ids(codes, ids))
     store = Store(tmp_path / "results")
     cells = {cell.declared.row: cell.measured for cell in collect(declared, store.rows(), store).cells()}
     assert [measured and measured.rows for measured in cells.values()] == [(own,), (row,)]
     status = table_status(declared, {each.run: each for each in store.rows()}, Past.of(store.rows()), seeds=2)
     assert status.counts() == {"done": 2, "failed": 0, "missing": 2, "unavailable": 0}
-    code, out, err = call(capsys, "run", "mine", "--seeds", 2, "--dry-run")
+    code, out, err = hashbench("run mine --seeds 2 --dry-run")
     assert code == 0
     assert [line.rpartition("-")[0] for line in out.splitlines()] == ["toy-s1-lsh-8b-s1"]
     assert "left out: my_csq on toy s1: its codes were made elsewhere: hashbench results import makes its rows" in err
-    markdown = call(capsys, "table", "mine", "--format", "markdown")[1]
+    markdown = hashbench("table mine --format markdown").out
     pack(Order("mine"), tmp_path / "mine.zip", store, pytest.fail)
     report = verify(tmp_path / "mine.zip")[1]
     assert report.differences == []
     assert report.not_checked == []
     assert report.n_rows == 2
     assert report.n_codes == 2
-    sheet = call(capsys, "show", row.run)[1]
+    sheet = hashbench("show", row.run).out
     assert "elsewhere; imported and scored 2" in sheet
     command = "hashbench results import CODES --method my_csq --dataset toy --protocol s1 --bits 8"
     assert [line for line in sheet.splitlines() if line.startswith("$")] == [f"$ {command}"]
     assert "Settings unknown, of codes made elsewhere: CSQ." in markdown
-    compared = json.loads(call(capsys, "compare", own.run, row.run, "--json")[1])
+    compared = json.loads(hashbench("compare", own.run, row.run, "--json").out)
     assert compared["metrics"]["ap"]["difference"] == 0

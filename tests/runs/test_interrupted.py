@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.command_line import call
+from support.command_line import CommandLine
 
 from hashbench.runs.interrupted import interrupted
 from hashbench.runs.run import Run
@@ -42,7 +42,7 @@ def test_the_command_names_the_run_again(
     more: dict[str, Any],
     epochs: int | None,
     share: float | None,
-    capsys: pytest.CaptureFixture[str],
+    hashbench: CommandLine,
 ) -> None:
     run = Run.resolve("digits", "s1", "talr_ap", settings, **more)
     cut_off(run, epochs)
@@ -54,7 +54,7 @@ def test_the_command_names_the_run_again(
     first, *words = shlex.split(found.command)
     assert first == "hashbench"
     assert words[:2] == ["--root", "my root"]
-    assert json.loads(call(capsys, *words[2:], "--dry-run", "--json")[1])["run"] == found.run
+    assert json.loads(hashbench(*words[2:], "--dry-run --json").out)["run"] == found.run
 
 
 def test_how_far_a_run_came_is_read_without_pytorch(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -81,26 +81,26 @@ def test_what_cannot_be_continued_or_is_none_is_no_interrupted_run() -> None:
     assert not list(interrupted(store))
 
 
-def test_a_run_that_its_method_refuses_is_no_interrupted_run(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_that_its_method_refuses_is_no_interrupted_run(hashbench: CommandLine) -> None:
     refused = ("train", "itq", "digits", "--bits", 65)
-    code, _, error = call(capsys, *refused)
+    code, _, error = hashbench(*refused)
     assert code == 2
     assert "65 bits from " in error
     assert not list(interrupted(Store.default()))
 
 
-def test_lists_and_status_have_it(capsys: pytest.CaptureFixture[str]) -> None:
+def test_lists_and_status_have_it(hashbench: CommandLine) -> None:
     of_table = Run.resolve("digits", "s1", "talr_ap", {"bits": 12})
     other = Run.resolve("digits", "s1", "itq", {"bits": 7})
     folder = cut_off(of_table, of_table.settings.model_dump()["epochs"] // 2)
     cut_off(other)
     line = "interrupted at 50%: hashbench train talr_ap digits --protocol s1 --bits 12 continues"
     not_of_it = "interrupted at 0%: hashbench train itq digits --protocol s1 --bits 7 continues"
-    assert call(capsys, "list", "runs")[1].splitlines() == [not_of_it, line]
-    assert call(capsys, "list", "runs", "--only", "method=talr-ap")[1].splitlines() == [line]
-    assert call(capsys, "status")[1].splitlines()[-2:] == [not_of_it, line]
-    assert call(capsys, "status", "digits")[1].splitlines()[-1] == line
+    assert hashbench("list runs").out.splitlines() == [not_of_it, line]
+    assert hashbench("list runs --only method=talr-ap").out.splitlines() == [line]
+    assert hashbench("status").out.splitlines()[-2:] == [not_of_it, line]
+    assert hashbench("status digits").out.splitlines()[-1] == line
     command = line.removeprefix("interrupted at 50%: ").removesuffix(" continues")
     values = {"run": folder.name, "dataset": "digits", "method": "talr_ap", "share": 0.5, "command": command}
     for asked in (("status", "digits"), ("list", "runs", "--only", "method=talr_ap")):
-        assert json.loads(call(capsys, *asked, "--json")[1])["interrupted"] == [values]
+        assert json.loads(hashbench(*asked, "--json").out)["interrupted"] == [values]

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from safetensors.torch import load_file
-from support.command_line import call
+from support.command_line import CommandLine
 from support.stored_toy import parts, store_toy
 
 from hashbench.datasets.card import load_card
@@ -119,9 +119,9 @@ def test_weights_that_are_gone_are_stored_again_and_a_clone_trains_them_again(
     ],
 )
 def test_what_cannot_be_pretrained_is_one_line(
-    arguments: list[str], complaint: str, images: np.ndarray, capsys: pytest.CaptureFixture[str]
+    arguments: list[str], complaint: str, images: np.ndarray, hashbench: CommandLine
 ) -> None:
-    code, out, err = call(capsys, "pretrain", "toy", *arguments)
+    code, out, err = hashbench("pretrain toy", *arguments)
     assert code == 2
     assert out == ""
     assert complaint in err
@@ -139,16 +139,16 @@ def test_the_default_protocol_trains_on_the_most_items() -> None:
     assert wide.settings.model_dump()["classes"] == 100
 
 
-def test_its_command_is_shown_and_no_command_of_codes(images: np.ndarray, capsys: pytest.CaptureFixture[str]) -> None:
-    assert call(capsys, *COMMAND, "--seed", "2")[0] == 0
-    shown = call(capsys, "show", "toy-s1-classifier-3c-s2")[1]
+def test_its_command_is_shown_and_no_command_of_codes(images: np.ndarray, hashbench: CommandLine) -> None:
+    hashbench.done(*COMMAND, "--seed 2")
+    shown = hashbench("show toy-s1-classifier-3c-s2").out
     expected = (
         "pretrain toy --model resnet9 --protocol s1 --seed 2 --set batch_size=20 --set epochs=4 --set width=0.0625"
     )
     expected += " --device cpu"
     assert [line for line in shown.splitlines() if line.startswith("$")] == [f"$ hashbench {expected}"]
     name = next(line for line in shown.splitlines() if "classifier-3c" in line).split()[0]
-    code, out, _ = call(capsys, *expected.split(), "--dry-run")
+    code, out, _ = hashbench(*expected.split(), "--dry-run")
     settings = {line.split()[0]: line.split()[1:] for line in out.splitlines() if line}
     assert code == 0
     assert settings["run"] == [name]

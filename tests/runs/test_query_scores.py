@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.command_line import call
+from support.command_line import CommandLine
 from support.toy_root import toy_root
 
 from hashbench import metrics
@@ -52,12 +52,12 @@ MEASURES = ("recall@50", "asymmetric: recall@50")
 
 
 @pytest.fixture
-def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Store:
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hashbench: CommandLine) -> Store:
     """Two repeats of both cells of a table of record, and the file of their queries."""
     tables = toy_root(tmp_path, monkeypatch, "methods", "papers.toml", alone=True) / "experiments" / "tables"
     tables.mkdir()
     (tables / "tiny.toml").write_text(TABLE)
-    code, _, err = call(capsys, "run", "tiny", "--seeds", "2")
+    code, _, err = hashbench("run tiny --seeds 2")
     assert code == 0 and "the scores of each query in " in err
     return Store(tmp_path / "results")
 
@@ -85,25 +85,25 @@ def test_each_value_is_the_ap_of_its_query_in_the_order_of_the_ids(store: Store)
     assert load("digits-s1-lsh-4b-s9-0000000000") is None
 
 
-def test_the_file_outlives_the_histograms(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_file_outlives_the_histograms(store: Store, hashbench: CommandLine) -> None:
     rows = list(store.rows())
     before = [load(row.run) for row in rows]
     content = file_of(store).read_bytes()
     shutil.rmtree(store.run_folder(rows[0].run))
     file_of(store).unlink()
-    assert call(capsys, "table", "tiny", "--write")[0] == 0
+    hashbench.done("table tiny --write")
     assert load(rows[0].run) is None and load(rows[1].run) is not None  # only what is here can be kept
     file_of(store).write_bytes(content)
     shutil.rmtree(store.run_folder(""))
-    code, _, err = call(capsys, "run", "tiny", "--seeds", "2")
+    code, _, err = hashbench("run tiny --seeds 2")
     assert code == 0 and "4 runs, 4 done, 0 to do" in err and "the scores of each query" not in err
     np.testing.assert_array_equal([load(row.run) for row in rows], before)
     assert file_of(store).read_bytes() == content
 
 
-def test_recalls_of_each_search_are_kept(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+def test_recalls_of_each_search_are_kept(store: Store, hashbench: CommandLine) -> None:
     (paths.root() / "experiments" / "tables" / "tiny.toml").write_text(RECALLS)
-    assert call(capsys, "run", "tiny", "--seeds", "2")[0] == 0
+    hashbench.done("run tiny --seeds 2")
     rows = list(store.rows())
     folders = [store.run_folder(row.run) / query_scores.QUERIES for row in rows]
     for row, folder in zip(rows, folders, strict=True):
@@ -116,10 +116,10 @@ def test_recalls_of_each_search_are_kept(store: Store, capsys: pytest.CaptureFix
     kept = [load(row.run, measure=MEASURES[1]) for row in rows]
     write_arrays(folders[0], **{MEASURES[1]: np.zeros(len(kept[0]), np.float32)})  # of another run of this name
     folders[1].unlink()
-    assert call(capsys, "table", "tiny", "--write")[0] == 0
+    hashbench.done("table tiny --write")
     np.testing.assert_array_equal([load(row.run, measure=MEASURES[1]) for row in rows], kept)
     file_of(store).unlink()
-    assert call(capsys, "table", "tiny", "--write")[0] == 0
+    hashbench.done("table tiny --write")
     is_kept = [load(row.run, measure=MEASURES[1]) is not None for row in rows]
     assert is_kept == [False, False, True, True]
 
@@ -129,7 +129,7 @@ def test_a_query_without_a_relevant_item_has_no_value() -> None:
     np.testing.assert_array_equal(scores.values, np.array([0, 1, np.nan, 0.5], np.float32))
 
 
-def test_what_is_merged_fits_its_row(store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_merged_fits_its_row(store: Store, tmp_path: Path, hashbench: CommandLine) -> None:
     rows = list(store.rows())
     expected = [load(row.run) for row in rows]
     other = Store(tmp_path / "other")
@@ -137,7 +137,7 @@ def test_what_is_merged_fits_its_row(store: Store, tmp_path: Path, capsys: pytes
     shutil.rmtree(store.rows_folder)
     file_of(store).unlink()
     forged(other, lambda ap: np.concatenate([200 - ap[:1], ap[1:]]))
-    assert call(capsys, "results", "merge", other.folder)[0] == 0
+    hashbench.done("results merge", other.folder)
     kept = {row.run: load(row.run) for row in rows}
     (missing,) = {run for run, ap in kept.items() if ap is None}  # the one whose mean is not the row's
     for row, ap in zip(rows, expected, strict=True):
@@ -173,21 +173,19 @@ def test_a_forged_file_is_refused_in_one_line(store: Store, part: str, change: A
     assert str(error.value).startswith(str(file_of(store))) and "\n" not in str(error.value)
 
 
-def test_a_damaged_file_ends_a_command_with_one_line_and_stays(
-    store: Store, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_damaged_file_ends_a_command_with_one_line_and_stays(store: Store, hashbench: CommandLine) -> None:
     cut = file_of(store).read_bytes()[:-40]
     file_of(store).write_bytes(cut)
     for command in (["table", "tiny", "--write"], ["run", "tiny", "--seeds", "2"]):
-        code, _, err = call(capsys, *command)
+        code, _, err = hashbench(*command)
         (line,) = [line for line in err.splitlines() if line.startswith("error: ")]
         assert code == 1 and str(file_of(store)) in line and "restore it from git" in line
     assert file_of(store).read_bytes() == cut
 
 
-def test_only_a_table_of_record_has_such_a_file(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+def test_only_a_table_of_record_has_such_a_file(store: Store, hashbench: CommandLine) -> None:
     of_seeds = TABLE.replace('repeats = "splits"\n', "")
     (paths.root() / "experiments" / "tables" / "of_seeds.toml").write_text(of_seeds)
-    assert call(capsys, "run", "of_seeds", "--seeds", "2")[0] == 0
-    assert call(capsys, "run", "tiny@full")[0] == 0
+    hashbench.done("run of_seeds --seeds 2")
+    hashbench.done("run tiny@full")
     assert [path.name for path in file_of(store).parent.glob("*.xz")] == ["tiny.npz.xz"]

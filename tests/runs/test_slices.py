@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.command_line import call
+from support.command_line import CommandLine
 from support.waiting import until
 
 from hashbench.contract import TimeIsOver
@@ -52,18 +52,18 @@ def test_a_run_in_slices_is_the_undisturbed_one(method: str, settings: dict[str,
             assert all(np.array_equal(a[name], b[name]) for name in a.files)
 
 
-def test_the_time_of_a_table_is_over_with_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_time_of_a_table_is_over_with_a_line(hashbench: CommandLine) -> None:
     table = ("run", "digits", "--only", "method=lsh", "--only", "bits=12", "--only", "seed=0", "--minutes")
     for wrong in ("0", "-1", "nan"):
-        code, _, err = call(capsys, *table, wrong)
+        code, _, err = hashbench(*table, wrong)
         assert code == 2
         assert err == f"error: --minutes {wrong}: more than 0 is expected, such as --minutes 12\n"
-    assert call(capsys, *table, 12, "--ray", "auto")[0] == 2
-    assert call(capsys, *table, 12, "--timeout", "inf")[0] == 2
-    code, _, err = call(capsys, *table, 1e-9, "--only", "bits=24")
+    assert hashbench(*table, "12 --ray auto").code == 2
+    assert hashbench(*table, "12 --timeout inf").code == 2
+    code, _, err = hashbench(*table, 1e-9, "--only bits=24")
     assert code == 3
     assert err.splitlines()[-1] == "the time is over: 1 of 2 runs are not done: the same command goes on"
-    assert call(capsys, *table, 1e-9, "--only", "bits=24")[0] == 0
+    hashbench.done(*table, 1e-9, "--only bits=24")
 
 
 def test_a_slice_does_not_wait_for_another_process_when_its_time_is_over(

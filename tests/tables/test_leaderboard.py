@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from support import committed
-from support.command_line import call
+from support.command_line import CommandLine
 from support.fake_rows import fake_hash, fake_row
 from support.toy_root import REPOSITORY
 
@@ -414,18 +414,18 @@ def test_all_formats_say_the_same(fill: Fill) -> None:
 
 
 def test_the_command_prints_panels_and_refuses(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    hashbench: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    code, out, error = call(capsys, "leaderboard", "large")
+    code, out, error = hashbench("leaderboard large")
     assert code == 2
     assert out == ""
     assert error.count("\n") == 1
     assert "unknown panel 'large'" in error
-    code, out, error = call(capsys, "leaderboard", "fine_tuned")
+    code, out, error = hashbench("leaderboard fine_tuned")
     assert code == 2
     assert out == ""
     assert error.count("\n") == 1
     assert "no method has all tasks" in error
     committed.give_rows(monkeypatch)
-    code, out, _ = call(capsys, "leaderboard", "fine_tuned")
+    code, out, _ = hashbench("leaderboard fine_tuned")
     assert code == 0 and out.startswith("## Partial fine-tuning") and "| 1. " in out

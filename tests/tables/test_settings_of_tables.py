@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.command_line import call
+from support.command_line import CommandLine
 
 from hashbench.runs.run import Run
 from hashbench.showing.ink import write
@@ -195,16 +195,16 @@ def test_the_page_of_the_docs_is_of_today(table: str) -> None:
 # The command
 
 
-def test_settings_that_depend_on_the_bits_are_listed_with_the_bits(capsys: pytest.CaptureFixture[str]) -> None:
-    status, out, _ = call(capsys, "list", "settings", "talr-table1")
+def test_settings_that_depend_on_the_bits_are_listed_with_the_bits(hashbench: CommandLine) -> None:
+    status, out, _ = hashbench("list settings talr-table1")
     text = " ".join(out.split())
     assert status == 0
     assert "tanh_scale (24 bits) 25 50 code sigmf = 50: 2 sigmoid(50 x) - 1 =" in text
     assert "n_bins (12 bits) 10 same code MI-cifar12-sp1-vggf.txt" in text
 
 
-def test_settings_as_json_have_both_values(capsys: pytest.CaptureFixture[str]) -> None:
-    status, out, _ = call(capsys, "list", "settings", "talr_appendix_d", "--json")
+def test_settings_as_json_have_both_values(hashbench: CommandLine) -> None:
+    status, out, _ = hashbench("list settings talr_appendix_d --json")
     found = json.loads(out)
     assert status == 0
     assert found["table"] == "talr_appendix_d"
@@ -224,5 +224,5 @@ def test_settings_as_json_have_both_values(capsys: pytest.CaptureFixture[str]) -
         ),
     ],
 )
-def test_bad_options_are_one_line(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert call(capsys, "list", *arguments) == (2, "", message + "\n")
+def test_bad_options_are_one_line(arguments: list[str], message: str, hashbench: CommandLine) -> None:
+    assert hashbench("list", *arguments) == (2, "", message + "\n")

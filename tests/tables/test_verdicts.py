@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from support.command_line import call
+from support.command_line import CommandLine
 from support.fake_rows import row_of_cell
 from support.report_root import report_root
 
@@ -105,9 +105,7 @@ def test_other_settings_that_have_a_value_of_their_own_are_none_in_any_table(roo
     assert found()["tiny", "ITQ", "12 bits"] == ("not reproduced", "differs by +0.050")
 
 
-def test_a_setting_that_was_chosen_by_the_published_values_is_counted(
-    root: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_setting_that_was_chosen_by_the_published_values_is_counted(root: Path, hashbench: CommandLine) -> None:
     tiny = root / "experiments" / "tables" / "tiny.toml"
     text = tiny.read_text()
     assert text.count('method = "lsh"') == 1
@@ -118,7 +116,7 @@ def test_a_setting_that_was_chosen_by_the_published_values_is_counted(
         if line.startswith(("| LSH ", "| ap "))
     )
     assert by_lsh[:3] == ["LSH", "2", "2"] and by_metric[:3] == ["ap", "2", "2"]
-    lines = call(capsys, "leaderboard", "--verdicts", "--format", "csv")[1].splitlines()
+    lines = hashbench("leaderboard --verdicts --format csv").out.splitlines()
     assert [line.rpartition(",")[2] for line in lines].count("centre") == 2
 
 
@@ -155,16 +153,16 @@ def test_the_overview_tells_references_from_methods(root: Path) -> None:
     )
 
 
-def test_they_are_counted_in_the_overview_on_the_page_and_by_the_command(capsys: pytest.CaptureFixture[str]) -> None:
+def test_they_are_counted_in_the_overview_on_the_page_and_by_the_command(hashbench: CommandLine) -> None:
     text = results_readme(tables())
     row = next(line for line in text.splitlines() if line.startswith("| He et al. (2018)"))
     assert [cell.strip() for cell in row.split("|")[2:-1]] == ["2", "0", "0", "2", "4", "2"]
     assert all(verdict in text for verdict in VERDICTS)
-    code, out, _ = call(capsys, "leaderboard", "--verdicts")
+    code, out, _ = hashbench("leaderboard --verdicts")
     assert code == 0 and out.splitlines()[0] == "## Verdicts of reproduction, by paper" and row in out
-    code, out, _ = call(capsys, "leaderboard", "--verdicts", "--format", "csv")
+    code, out, _ = hashbench("leaderboard --verdicts --format csv")
     assert len(out.splitlines()) == 11
-    assert call(capsys, "report")[0] == 0
+    hashbench.done("report")
     page = (Store.default().folder / "report.html").read_text()
     places = [page.index(f' id="{part}">') for part in ("leaderboard", "verdicts", "tables")]
     assert places == sorted(places)

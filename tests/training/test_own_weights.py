@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 from safetensors.torch import load_file, save
-from support.command_line import call
+from support.command_line import CommandLine
 from support.small_training import embedding, examples
 
 from hashbench.foundation import paths
@@ -130,21 +130,18 @@ def test_stored_weights_that_changed_are_noticed(weights: BackboneFile) -> None:
 TRAIN = ["train", "talr-ap", "digits", "--bits", "8", "--model", "small_cnn", "--set", "epochs=1"]
 
 
-def test_the_cell_names_the_checksum(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_cell_names_the_checksum(hashbench: CommandLine) -> None:
     made = [*TRAIN[:1], "classifier", "digits", "--model", "small_cnn", "--set", "classes=10", "--set", "epochs=1"]
-    assert (
-        call(capsys, "pretrain", "digits", "--model", "small_cnn", "--set", "epochs=1", "--precision", "float32")[0]
-        == 0
-    )
-    assert call(capsys, *made)[0] == 0  # the same run: stored
+    hashbench.done("pretrain digits --model small_cnn --set epochs=1 --precision float32")
+    hashbench.done(*made)  # the same run: stored
     found = find("small_cnn-digits-s0")
-    assert call(capsys, *TRAIN, "--weights", "small_cnn-digits-s0")[0] == 0
+    hashbench.done(*TRAIN, "--weights small_cnn-digits-s0")
     row = Store.default().named("digits-s1-talr_ap-8b-s0")
     assert row.settings["weights"] == f"sha256:{found.sha256}"
-    code, out, _ = call(capsys, "show", row.run)
+    code, out, _ = hashbench("show", row.run)
     assert code == 0
     assert f"--weights sha256:{found.sha256}" in out
-    again = call(capsys, *TRAIN, "--weights", f"sha256:{found.sha256}")
+    again = hashbench(*TRAIN, "--weights", f"sha256:{found.sha256}")
     assert again[0] == 0
     assert again[1].splitlines()[0] == f"run  {row.run}"
 
@@ -157,8 +154,8 @@ def test_the_cell_names_the_checksum(capsys: pytest.CaptureFixture[str]) -> None
         ("gone/x.safetensors", "gone/x.safetensors: weights file not found; create it with hashbench pretrain"),
     ],
 )
-def test_weights_that_cannot_be_are_one_line(given: str, complaint: str, capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, err = call(capsys, *TRAIN, "--weights", given)
+def test_weights_that_cannot_be_are_one_line(given: str, complaint: str, hashbench: CommandLine) -> None:
+    code, out, err = hashbench(*TRAIN, "--weights", given)
     assert code == 2
     assert out == ""
     assert complaint in err

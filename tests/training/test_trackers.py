@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.command_line import call
+from support.command_line import CommandLine
 from support.stored_toy import small_images
 
 from hashbench.foundation.extras import how_to_install
@@ -92,7 +92,7 @@ QUICK = ("--set", "epochs=2", "--set", "batch_size=16", "--set", "lr=0.001")
     ],
 )
 def test_what_cannot_be_tracked_is_one_line_before_anything_is_trained(
-    capsys: pytest.CaptureFixture[str],
+    hashbench: CommandLine,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     arguments: tuple[object, ...],
@@ -100,7 +100,7 @@ def test_what_cannot_be_tracked_is_one_line_before_anything_is_trained(
 ) -> None:
     small_images(tmp_path)
     monkeypatch.setattr(trackers, "find_spec", lambda name: None)
-    code, printed, error = call(capsys, *arguments)
+    code, printed, error = hashbench(*arguments)
     assert code == 2
     assert printed == ""
     assert len(error.splitlines()) == 1
@@ -108,7 +108,7 @@ def test_what_cannot_be_tracked_is_one_line_before_anything_is_trained(
 
 
 def test_a_run_is_tracked_only_where_it_is_asked_for(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    hashbench: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     small_images(tmp_path)
     seen: list[tuple[str, dict[str, float], int]] = []
@@ -124,9 +124,9 @@ def test_a_run_is_tracked_only_where_it_is_asked_for(
 
     monkeypatch.setitem(trackers.TRACKERS, "wandb", start)
     monkeypatch.setattr(trackers, "find_spec", lambda name: object())
-    assert call(capsys, *TRAIN, *QUICK, "--seed", 1)[0] == 0
+    hashbench.done(*TRAIN, *QUICK, "--seed 1")
     assert seen == []
-    code, printed, _ = call(capsys, *TRAIN, *QUICK, "--track", "wandb", "--json")
+    code, printed, _ = hashbench(*TRAIN, *QUICK, "--track wandb --json")
     assert code == 0
     run = json.loads(printed)["run"]
     assert [(name, epoch) for name, _, epoch in seen] == [(run, 0), (run, 1)]

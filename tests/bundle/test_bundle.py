@@ -36,9 +36,7 @@ def test_a_reader_scores_and_renders_again_what_was_packed(
     assert out == f"digits-bundle.zip\n3 rows, 3 with a histogram, 3 with codes, 1 id list: {size}\n"
     table = hashbench("table digits --interval").out
     results.rename(tmp_path / "elsewhere")
-    code, out, error = hashbench("verify", path.name)
-    assert code == 0
-    assert error == ""
+    out = hashbench.printed("verify", path.name)
     assert out.splitlines() == [
         f"table digits, packed by hashbench {json.loads(content(path, 'manifest.json'))['code']['version']}",
         f"{len(names(path)) - 1} files, 3 rows, 1 id list",
@@ -98,7 +96,7 @@ def test_codes_alone_are_counted(hashbench: CommandLine, results: Path, tmp_path
 
 def test_several_splits(hashbench: CommandLine, results: Path, tmp_path: Path) -> None:
     other = row_of(Run.resolve("digits", "s1", "lsh", {"bits": 12}, split_seed=1), Store(results))
-    assert other.run not in json.loads(hashbench("bundle digits -o", tmp_path / "1.zip", "--json").out)["rows"]
+    assert other.run not in hashbench.json("bundle digits -o", tmp_path / "1.zip")["rows"]
     path = tmp_path / "2.zip"
     code, out, _ = hashbench("bundle digits --splits 2 -o", path)
     assert code == 0 and "4 rows, 4 with a histogram, 4 with codes, 2 id lists: " in out
@@ -115,9 +113,7 @@ def test_runs_without_files_are_named(hashbench: CommandLine, results: Path, tmp
     where = f"no histogram or codes in runs/ or evidence/ of {results}"
     assert error == f"1 of 3 runs have {where}, their rows alone are packed: {LSH}\n"
     assert f"- `{LSH}`\n".encode() in content(path, "README.md")
-    code, out, _ = hashbench("verify", path)
-    assert code == 0
-    assert out.splitlines()[-1] == "no difference; 2 of 3 runs scored again"
+    assert hashbench.done("verify", path).out.splitlines()[-1] == "no difference; 2 of 3 runs scored again"
 
 
 def test_without_the_data_set_there_are_no_id_lists(hashbench: CommandLine, tmp_path: Path) -> None:
@@ -196,8 +192,6 @@ def test_a_damaged_row_stops_it_and_the_old_bundle_stays(hashbench: CommandLine,
 def test_a_failed_run_is_packed_as_a_row(hashbench: CommandLine, results: Path, tmp_path: Path) -> None:
     failed = {"status": "failed", "reason": "it diverged", "searches": {}, "artefacts": {}, "seconds": None}
     stored_rows.edit(results, lambda row: row.update(failed), LSH)
-    code, out, error = hashbench("bundle digits -o", tmp_path / "b.zip")
-    assert code == 0
-    assert error == ""
+    out = hashbench.printed("bundle digits -o", tmp_path / "b.zip")
     assert "3 rows, 2 with a histogram, 2 with codes" in out
     assert hashbench("verify", tmp_path / "b.zip").out.splitlines()[-1] == "no difference; 2 of 2 runs scored again"

@@ -45,12 +45,9 @@ def test_a_clone_with_the_evidence_scores_its_rows_again(hashbench: CommandLine,
     for run, histogram in before.items():
         found = Store(results).histogram(Store(results).named(run))
         assert found is not None and histogram is not None and found.sha256() == histogram.sha256()
-    code, out, error = hashbench("bundle digits -o", tmp_path / "b.zip")
-    assert code == 0
-    assert error == ""
+    out = hashbench.printed("bundle digits -o", tmp_path / "b.zip")
     assert "3 rows, 3 with a histogram, 0 with codes" in out
-    code, out, _ = hashbench("verify", tmp_path / "b.zip")
-    assert code == 0
+    out = hashbench.done("verify", tmp_path / "b.zip").out
     assert out.splitlines()[-1] == "no difference; 3 of 3 runs scored again"
 
 
@@ -111,7 +108,5 @@ def test_forged_metrics_are_not_merged(hashbench: CommandLine, results: Path, tm
         assert error.startswith(f"left out: {path}: {LSH}: database.ndcg.mean is 0.99, ") and error.count("\n") == 2
     assert stored_rows.names(mine) == honest
     shutil.rmtree(results / "runs")
-    code, out, error = hashbench("--results", tmp_path / "other", "results merge", results, "--json")
-    assert code == 0
-    assert error == ""
+    out = hashbench.printed("--results", tmp_path / "other", "results merge", results, "--json")
     assert json.loads(out)["not_scored"] == [*stored_rows.names(results)]

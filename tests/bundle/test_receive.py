@@ -59,9 +59,7 @@ def left_out(hashbench: CommandLine, into: Path, path: Path) -> str:
 def test_rows_are_merged_with_their_maker_and_their_counts(
     hashbench: CommandLine, mine: Path, trained: Path, into: Path
 ) -> None:
-    code, out, error = hashbench("--results", into, "results merge", mine)
-    assert code == 0
-    assert error == ""
+    out = hashbench.printed("--results", into, "results merge", mine)
     assert out.splitlines()[1:] == ["  3 copied", f"  3 histograms kept in {into / 'evidence'}"]
     own, merged = ({row.run: row for row in Store(folder).rows()} for folder in (trained, into))
     assert merged == {run: row.model_copy(update={"maker": MAKER}) for run, row in own.items()}
@@ -72,9 +70,7 @@ def test_rows_are_merged_with_their_maker_and_their_counts(
     assert f" by {MAKER} machine " in sheet
 
     before = tree(into)
-    code, out, error = hashbench("--results", into, "results merge", mine)
-    assert code == 0
-    assert error == ""
+    out = hashbench.printed("--results", into, "results merge", mine)
     assert tree(into) == before
     assert "  3 already here" in out
 
@@ -85,11 +81,7 @@ def test_by_names_the_maker(hashbench: CommandLine, results: Path, tmp_path: Pat
     assert json.loads(content(path, "manifest.json"))["maker"] == "Ada L."
     assert hashbench("verify", path).out.splitlines()[0].endswith(", rows of Ada L.")
     for name in ("", "two\nlines", "x" * 81, "\u202eback", " a"):
-        code, out, error = hashbench("bundle digits --by", name, "-o", path)
-        assert code == 2
-        assert out == ""
-        assert error.count("\n") == 1
-        assert error.startswith("error: --by ")
+        assert hashbench.refused("bundle digits --by", name, "-o", path).startswith("--by ")
 
 
 def last_bit(row: dict[str, Any]) -> None:

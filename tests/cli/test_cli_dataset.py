@@ -52,9 +52,7 @@ def flowers(here: Path) -> Path:
 def test_a_folder_is_added_with_one_command(flowers: Path, hashbench: CommandLine) -> None:
     (flowers / CLASSES[0] / "notes.txt").write_text("no image")
     (flowers / ".DS_Store").write_text("")
-    code, out, err = hashbench("dataset add My-Flowers flowers")
-    assert code == 0
-    assert err == ""
+    out = hashbench.printed("dataset add My-Flowers flowers")
     rule = "own: 1 queries a class; the whole database is trained on: 3 queries, 27 in the database, 27 to train"
     facts = [
         "my_flowers 30 images of 5 x 4 x 3",
@@ -169,9 +167,7 @@ FILES: dict[str, tuple[Callable[[], str], str, list[str]]] = {
 def test_a_file_of_features_is_added(kind: str, hashbench: CommandLine) -> None:
     make, options, names = FILES[kind]
     write_labels()
-    code, out, err = hashbench(f"dataset add mine {make()} {options}")
-    assert code == 0
-    assert err == ""
+    out = hashbench.printed(f"dataset add mine {make()} {options}")
     card = load_card("mine")
     data = store.verify(card)
     np.testing.assert_array_equal(data.items, FEATURES.astype(np.float32))

@@ -84,8 +84,7 @@ def test_pictures_are_drawn_again_where_the_points_or_the_figure_have_changed(
 
 
 def test_json_has_all_points(hashbench: CommandLine) -> None:
-    code, out, _ = hashbench("figure tiny blank --json")
-    assert code == 0
+    out = hashbench.done("figure tiny blank --json").out
     first, second = json.loads(out)["figures"]
     assert first["name"] == "tiny"
     assert first["kind"] == "lines"
@@ -118,23 +117,18 @@ def test_a_damaged_row_is_refused_where_a_figure_is_kept(tmp_path: Path, hashben
 
 
 def test_run_and_status_take_the_cells_of_a_figure(hashbench: CommandLine) -> None:
-    code, out, _ = hashbench("run blank --dry-run")
-    assert code == 0
+    out = hashbench.done("run blank --dry-run").out
     assert [name.rsplit("-", 2)[0] for name in out.splitlines()] == ["digits-s1-lsh-12b", "digits-s1-lsh-24b"]
-    code, out, _ = hashbench("status blank")
-    assert code == 0
+    out = hashbench.done("status blank").out
     assert out.splitlines()[0].split(";")[0] == "blank: 0 runs done, 0 failed, 2 missing"
-    code, out, _ = hashbench("status")
-    assert code == 0
+    out = hashbench.done("status").out
     assert [line.split()[0] for line in out.splitlines()] == ["table", "blank", "tiny"]
 
 
 def test_list_and_show(hashbench: CommandLine) -> None:
     assert figures.names() == ["blank", "tiny"]
-    code, out, _ = hashbench("list figures")
-    assert code == 0
+    out = hashbench.done("list figures").out
     assert out.splitlines() == ["blank  Tiny. He et al. (2018)", "tiny   Tiny. He et al. (2018)"]
-    code, out, _ = hashbench("show tiny")
-    assert code == 0
+    out = hashbench.done("show tiny").out
     assert "drawn  nothing is measured; drawn: the published values" in out.splitlines()
     assert out.splitlines()[-3:] == [f"$ hashbench {verb} tiny" for verb in ("run", "status", "figure")]

@@ -40,11 +40,7 @@ def test_former_options_are_no_options_and_what_is_said_in_their_place_is_one(co
     ],
 )
 def test_what_is_gone_is_one_line(words: str, says: str, hashbench: CommandLine) -> None:
-    code, out, err = hashbench(*words.split())
-    assert code == 2
-    assert out == ""
-    assert err.count("\n") == 1
-    assert err.startswith(f"error: {says}")
+    assert hashbench.refused(*words.split()).startswith(says)
 
 
 def test_a_former_command_is_translated(hashbench: CommandLine) -> None:

@@ -110,23 +110,19 @@ def test_a_page_of_one_table_has_its_runs_and_figures_only(hashbench: CommandLin
     store = Store.default()
     other = Run.resolve("digits", "s1", "lsh", {"bits": 32})
     store.write(row_of_run(other, ap=0.5))
-    whole = json.loads(hashbench("report --json").out)
+    whole = hashbench.json("report")
     assert whole["tables"] == 2
     assert whole["figures"] == 1
     assert whole["runs"] == 6
     for name, figures, runs in (("tiny", 1, 5), ("other", 0, 1)):
-        found = json.loads(hashbench("report", name, "--json").out)
+        found = hashbench.json("report", name)
         assert found["tables"] == 1
         assert found["figures"] == figures
         assert found["runs"] == runs
         text = (store.folder / "report.html").read_text(encoding="utf-8")
         assert f'id="{name}.1"' in text and (str(other.name) in text) == (name == "other")
     before = (store.folder / "report.html").read_bytes()
-    code, out, error = hashbench("report tiny tinny")
-    assert code == 2
-    assert out == ""
-    assert error.count("\n") == 1
-    assert "unknown table 'tinny': did you mean tiny?" in error
+    assert "unknown table 'tinny': did you mean tiny?" in hashbench.refused("report tiny tinny")
     assert (store.folder / "report.html").read_bytes() == before
 
 
@@ -179,7 +175,7 @@ def test_the_commands_name_the_runs_that_the_cells_wait_for(hashbench: CommandLi
     commands = [shlex.split(unescape(found)) for found in re.findall(r"<code>(.*?)</code>", written(hashbench))]
     training = [words[1:] for words in commands if words[1] == "train"]
     assert len(training) == 4
-    found = [json.loads(hashbench(*words, "--dry-run --json").out)["run"] for words in training]
+    found = [hashbench.json(*words, "--dry-run")["run"] for words in training]
     assert found[:2] == [run_name("itq", 24), run_name("spherical", 24)]
 
 

@@ -1,6 +1,5 @@
 """On a custom data set all methods have the same features and the same scaling, unless a setting says otherwise."""
 
-import json
 import re
 from pathlib import Path
 from typing import Any
@@ -80,5 +79,5 @@ def test_the_choice_is_said(custom: None, hashbench: CommandLine) -> None:
     )
     assert err == said
     assert hashbench(*command, "--set features=pixels").err == ""
-    settings = json.loads(hashbench(*command, "--json").out)["settings"]
+    settings = hashbench.json(*command)["settings"]
     assert settings["features"]["value"] == LITE0

@@ -204,9 +204,7 @@ def test_a_speed_up_may_be_more_than_one(results: Path) -> None:
 def test_a_table_goes_on_without_a_damaged_row_unless_it_is_kept_or_checked(
     results: Path, hashbench: CommandLine
 ) -> None:
-    code, whole, err = hashbench("table cifar10_small_cnn")
-    assert code == 0
-    assert err == ""
+    whole = hashbench.printed("table cifar10_small_cnn")
     path = results / "rows" / "cifar10-s1.jsonl"
     path.write_text(f"{GOOD}\n{{\n")
     complaint = f"{path}:2: not a readable row: Expecting property name"

@@ -1,6 +1,5 @@
 """Codes made elsewhere become rows: in the protocol's order, scored as a run's codes, marked in all that shows them."""
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -67,9 +66,7 @@ def with_ids(codes: dict[str, np.ndarray], ids: Split, seed: int = 0) -> dict[st
 
 def imported(hashbench: CommandLine, arrays: dict[str, Any], *options: object) -> Row:
     np.savez("codes.npz", **arrays)
-    code, out, err = hashbench("results import codes.npz", *OF, *options, "--json")
-    assert code == 0
-    assert err == ""
+    out = hashbench.printed("results import codes.npz", *OF, *options, "--json")
     return Row.model_validate_json(out)
 
 
@@ -148,12 +145,9 @@ def test_what_is_not_of_the_protocol_is_refused_and_nothing_is_written(
         assert says in err
     assert list(Store(tmp_path / "results").lines()) == before
     row = imported(hashbench, named)
-    code, _, err = hashbench("results import codes.npz", *OF)
-    assert code == 2
-    assert f"error: {row.run}: is in " in err
-    code, _, err = hashbench("train my_csq toy --bits 8 --budget imported --seed 7")
-    assert code == 2
-    assert err == "error: my_csq: its codes were made elsewhere: hashbench results import reads them\n"
+    assert f"{row.run}: is in " in hashbench.refused("results import codes.npz", *OF)
+    err = hashbench.refused("train my_csq toy --bits 8 --budget imported --seed 7")
+    assert err == "my_csq: its codes were made elsewhere: hashbench results import reads them"
 
 
 def test_tables_status_bundle_and_sheet_show_it_as_imported(
@@ -183,5 +177,5 @@ def test_tables_status_bundle_and_sheet_show_it_as_imported(
     command = "hashbench results import CODES --method my_csq --dataset toy --protocol s1 --bits 8"
     assert [line for line in sheet.splitlines() if line.startswith("$")] == [f"$ {command}"]
     assert "Settings unknown, of codes made elsewhere: CSQ." in markdown
-    compared = json.loads(hashbench("compare", own.run, row.run, "--json").out)
+    compared = hashbench.json("compare", own.run, row.run)
     assert compared["metrics"]["ap"]["difference"] == 0

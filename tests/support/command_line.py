@@ -29,6 +29,12 @@ class Answer(NamedTuple):
         return self.out.splitlines()
 
     @property
+    def printed(self, *parts: object) -> str:
+        """What a command prints on stdout, which must succeed and say nothing on stderr."""
+        answer = self.done(*parts)
+        assert answer.err == ""
+        return answer.out
+
     def json(self) -> Any:
         return json.loads(self.out)
 
@@ -61,6 +67,12 @@ class CommandLine:
         answer = self(*parts)
         assert answer.code == 0, answer.err
         return answer
+
+    def printed(self, *parts: object) -> str:
+        """What a command prints on stdout, which must succeed and say nothing on stderr."""
+        answer = self.done(*parts)
+        assert answer.err == ""
+        return answer.out
 
     def json(self, *parts: object) -> Any:
         """The JSON that a command prints, which must succeed."""

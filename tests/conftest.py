@@ -17,6 +17,7 @@ from hypothesis import settings
 from support.command_line import CommandLine
 
 from hashbench.foundation import paths
+from hashbench.foundation.errors import HashbenchError
 
 # Threads that wait by spinning take the cores from the other worker of pytest-xdist: those of OpenMP, and those of
 # NumPy's BLAS, which reads its variable when NumPy is imported: nothing above does that.
@@ -53,11 +54,16 @@ def pytest_collection_finish() -> None:
 
 @pytest.fixture(autouse=True, scope="session")
 def made_once() -> Iterator[None]:
-    """The tree of commands, which a process of its own makes once; and no file waits for the disk, as none is lost."""
+    """The tree of commands, made once; no file waits for the disk, as none is lost; errors for users are one line."""
     import typer
+
+    def one_line(error: HashbenchError, message: str) -> None:
+        assert "\n" not in message
+        Exception.__init__(error, message)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", lambda file: None)
+        patch.setattr(HashbenchError, "__init__", one_line)
         patch.setattr(typer.main, "get_command", cache(typer.main.get_command))
         patch.setattr("typer.testing._get_command", typer.main.get_command)
         yield

@@ -82,7 +82,7 @@ def refused(folder, message, *urls, **known):
     before = (folder / "toy.bin").read_bytes() if (folder / "toy.bin").exists() else None
     with pytest.raises(HashbenchError, match=message) as caught:
         fetch([source(*urls, **known)], folder)
-    assert "\n" not in str(caught.value) and str(caught.value).isprintable()
+    assert str(caught.value).isprintable()
     assert ((folder / "toy.bin").read_bytes() if (folder / "toy.bin").exists() else None) == before
     return str(caught.value)
 
@@ -338,11 +338,8 @@ def test_a_set_behind_a_login_says_what_to_do(server, folder):
 def test_what_came_stays_where_others_failed(server, folder):
     good = source(server.serve("/good.bin", BODY), file="good.bin")
     bad = [source(server.address(f"/{name}"), file=name) for name in ("a.bin", "b.bin")]
-    with pytest.raises(
-        HashbenchError, match=r"a.bin: not downloaded .404 .*; http.*b.bin: not downloaded .404"
-    ) as caught:
+    with pytest.raises(HashbenchError, match=r"a.bin: not downloaded .404 .*; http.*b.bin: not downloaded .404"):
         fetch([bad[0], good, bad[1]], folder)
-    assert "\n" not in str(caught.value)
     assert left(folder) == ["good.bin"]
 
 
@@ -431,8 +428,7 @@ def test_whatever_servers_do_no_wrong_file_is_in_place(tmp_path_factory, first, 
         urls = [server.address(path) for path in mirrors]
         try:
             fetched(server, folder, *urls)
-        except HashbenchError as error:
-            assert "\n" not in str(error)
+        except HashbenchError:
             assert "toy.bin" not in left(folder)
             server.serve("/two", BODY)  # one good mirror is enough, whatever was left behind
             fetched(server, folder, *urls)

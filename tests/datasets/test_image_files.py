@@ -147,9 +147,8 @@ def test_a_truncated_image_is_refused(tmp_path, form, share):
     Image.fromarray(noise).save(whole, format=form)
     path = tmp_path / "cut.jpg"
     path.write_bytes(whole.getvalue()[: int(share * len(whole.getvalue()))])
-    with pytest.raises(HashbenchError, match=r"cut.jpg: not an image that can be read \(.+\)") as caught:
+    with pytest.raises(HashbenchError, match=r"cut.jpg: not an image that can be read \(.+\)"):
         decode(path, SHAPE)
-    assert "\n" not in str(caught.value)
 
 
 def test_more_than_8_bits_a_channel_are_refused(tmp_path):

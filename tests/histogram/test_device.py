@@ -34,9 +34,8 @@ def cuda(monkeypatch: pytest.MonkeyPatch) -> Any:
 )
 def test_names_of_no_device_are_refused(name: str) -> None:
     for choose in (device.usable, lambda name: device.for_pairs(name, 1, 1), device.for_arrays):
-        with pytest.raises(HashbenchError, match="one of auto, cpu, cuda, cuda:N") as caught:
+        with pytest.raises(HashbenchError, match="one of auto, cpu, cuda, cuda:N"):
             choose(name)
-        assert "\n" not in str(caught.value)
 
 
 def test_a_count_that_is_short_asks_neither_the_driver_nor_torch(monkeypatch: pytest.MonkeyPatch) -> None:

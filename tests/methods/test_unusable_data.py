@@ -97,7 +97,6 @@ def test_fewer_examples_than_bits_fit_or_say_what_is_needed(method: str, tmp_pat
     try:
         activations = fitted(method, few, bits=24)
     except HashbenchError as refused:
-        assert "\n" not in str(refused)
         assert any(character.isdigit() for character in str(refused)), "it says how many"
     else:
         assert activations.shape == (10, 24)

@@ -62,9 +62,8 @@ def test_nmi_needs_one_bucket_and_one_class_an_item() -> None:
 @pytest.mark.parametrize("name", ["suf", "suf@4", "rerank_precision@16", "nmi"])
 def test_a_histogram_does_not_have_the_metrics_of_a_search(name: str) -> None:
     says = f"metric '{name}' is computed from a bucket search \\(k-sparse codes\\), not from items ranked"
-    with pytest.raises(HashbenchError, match=says) as caught:
+    with pytest.raises(HashbenchError, match=says):
         metrics.evaluate(HISTOGRAM, Metrics.parse(["ap", name]))
-    assert "\n" not in str(caught.value)
     with pytest.raises(HashbenchError, match=says):
         metrics.evaluate_with_extremes(HISTOGRAM, Metrics.parse([name]))
 
@@ -91,7 +90,6 @@ def test_a_cutoff_that_no_search_has_is_refused(name: str, says: str) -> None:
     with pytest.raises(HashbenchError) as caught:
         NamedMetric.parse(name)
     assert says in str(caught.value)
-    assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -141,9 +141,8 @@ def test_an_unknown_name_is_answered_with_near_ones(name: str, near: str) -> Non
 
 def test_a_network_that_cannot_take_the_images_says_so() -> None:
     for name, shape in [("vit_b_32", (3, 64, 64)), ("alexnet", (3, 32, 32)), ("resnet18", (1, 32, 32))]:
-        with pytest.raises(HashbenchError, match="does not take images of shape") as caught, torch.device("meta"):
+        with pytest.raises(HashbenchError, match="does not take images of shape"), torch.device("meta"):
             MODELS.get(name).backbone(shape)
-        assert "\n" not in str(caught.value)
 
 
 def test_listing_models_imports_no_torch() -> None:

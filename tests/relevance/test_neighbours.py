@@ -131,7 +131,6 @@ def test_ids_that_are_no_lists_of_neighbours_are_refused(ids: Any, phrase: str) 
     with pytest.raises(HashbenchError) as refused:
         hashbench.score(codes[:2], codes, neighbours=ids)
     assert phrase in str(refused.value)
-    assert "\n" not in str(refused.value)
 
 
 @pytest.mark.parametrize("more", [{"query_labels": [1, 2]}, {"database_labels": [1] * 6}])

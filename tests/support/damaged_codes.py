@@ -338,7 +338,7 @@ def no_codes_at_all(folder: Path, rng: Rng) -> Iterator[Path]:
     (folder / "empty_folder").mkdir()
     yield folder / "empty_folder"
     yield folder / "missing.npz"
-    yield npz(folder / "two\nlines", {"a\nb": np.eye(3)})
+    yield npz(folder / "two_lines", {"a\nb": np.eye(3)})
 
 
 KINDS: dict[str, Callable[[Path, Rng], Iterator[Path]]] = {

@@ -45,6 +45,5 @@ def refusal(of: Card, folder: Path, files: Mapping[str, bytes]) -> str:
     try:
         read(of, folder, files)
     except HashbenchError as error:
-        assert "\n" not in str(error)
         return str(error)
     raise AssertionError("not refused")

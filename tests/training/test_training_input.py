@@ -31,7 +31,6 @@ def fit(folder: Path, method: str, labels: NDArray[Any], items: NDArray[Any] | N
 def complaint(folder: Path, method: str, labels: NDArray[Any], **changes: Any) -> str:
     with pytest.raises(HashbenchError) as caught:
         fit(folder, method, labels, **changes)
-    assert "\n" not in str(caught.value)
     return str(caught.value)
 
 
@@ -81,9 +80,8 @@ def test_features_that_nothing_can_be_learnt_from_are_refused(method: str, tmp_p
 
 @pytest.mark.parametrize("method", RELEVANCE)
 def test_codes_that_are_all_equal_fail_the_run(method: str, tmp_path: Path) -> None:
-    with pytest.raises(TrainingFailed, match=f"{method}: all codes are equal") as caught:
+    with pytest.raises(TrainingFailed, match=f"{method}: all codes are equal"):
         fit(tmp_path, method, np.arange(20) % 2, items=np.full((20, 8, 8, 1), 3, np.uint8))
-    assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize("method", RELEVANCE)

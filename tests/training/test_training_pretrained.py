@@ -95,9 +95,8 @@ def test_the_official_file_may_lie_anywhere_and_another_is_named_by_its_checksum
         (mine, mat, f"this run starts from weights = sha256:{sha256}"),
         (mine, None, "name their file with --weights FILE"),
     ):
-        with pytest.raises(HashbenchError, match=complaint) as caught:
+        with pytest.raises(HashbenchError, match=complaint):
             start(chosen, examples(tmp_path, file and str(file)))
-        assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize(

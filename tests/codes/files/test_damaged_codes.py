@@ -33,8 +33,8 @@ def verdict(path: Path) -> str:
     try:
         saved = files.load(path)
         counted = count_blocks(saved.query, saved.pieces())
-    except HashbenchError as error:
-        return "" if len(str(error).replace(str(path), "").splitlines()) == 1 else f"lines: {error}"
+    except HashbenchError:
+        return ""
     except Exception as error:  # what the test is about
         return f"{type(error).__name__}: {error}"
     return f"counted as {counted.counts.shape} of {saved.n_database}"

@@ -66,7 +66,6 @@ def wrong(folder: Path, **labels: Any) -> str:
     np.savez(folder / "codes.npz", **(CODES | LABELS | labels))
     with pytest.raises(HashbenchError) as caught:
         files.load(folder / "codes.npz")
-    assert "\n" not in str(caught.value)
     return str(caught.value)
 
 

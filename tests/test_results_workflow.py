@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 import yaml
 from support.bundles import changed, row_changed
+from support.on_digits import on_digits
 
 from hashbench.bundle.pack import Order, pack
 from hashbench.runs.guard import row_of
-from hashbench.runs.run import Run
 from hashbench.runs.store import Store
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -26,7 +26,7 @@ ROWS = "results/rows/digits-s1.jsonl"
 def bundle(tmp_path: Path) -> Path:
     """The bundle of one run on the digits."""
     store = Store(tmp_path / "theirs")
-    row_of(Run.resolve("digits", "s1", "lsh", {"bits": 12}), store)
+    row_of(on_digits("lsh", {"bits": 12}), store)
     pack(Order("digits", maker="Ada"), tmp_path / "theirs.zip", store, pytest.fail)
     return tmp_path / "theirs.zip"
 
@@ -89,7 +89,7 @@ def test_a_good_bundle_is_commented_with_what_is_merged(tmp_path: Path, bundle: 
 
 
 def test_a_tampered_bundle_fails_and_the_comment_says_why(tmp_path: Path, bundle: Path) -> None:
-    run = str(Run.resolve("digits", "s1", "lsh", {"bits": 12}).name)
+    run = str(on_digits("lsh", {"bits": 12}).name)
     edit = row_changed(lambda row: row["searches"]["database"]["ap"].update(mean=0.99), run)
     bad = changed(bundle, tmp_path / "bad.zip", {ROWS: edit}, listed=True)
     assert run_steps(tmp_path, checkout(tmp_path, bad)) == [0, 0, 0, 1, 0]

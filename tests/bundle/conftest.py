@@ -5,10 +5,10 @@ import shutil
 from pathlib import Path
 
 import pytest
+from support.on_digits import on_digits
 
 from hashbench.bundle.pack import Order, pack
 from hashbench.runs.guard import row_of
-from hashbench.runs.run import Run
 from hashbench.runs.store import Store
 
 RUNS = [("lsh", 0), ("lsh", 1), ("itq", 0)]
@@ -21,7 +21,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     before = os.environ.get("HASHBENCH_ROOT")
     os.environ.pop("HASHBENCH_ROOT", None)
     for method, seed in RUNS:
-        row_of(Run.resolve("digits", "s1", method, {"bits": 12}, seed=seed), Store(folder))
+        row_of(on_digits(method, {"bits": 12}, seed=seed), Store(folder))
     if before is not None:
         os.environ["HASHBENCH_ROOT"] = before
     return folder

@@ -10,11 +10,11 @@ import pytest
 from support import stored_rows
 from support.bundles import content, names
 from support.command_line import CommandLine
+from support.on_digits import on_digits
 from support.toy_root import REPOSITORY, toy_root
 
 from hashbench.bundle.pack import rows_of
 from hashbench.runs.guard import row_of
-from hashbench.runs.run import Run
 from hashbench.runs.settings import recipes
 from hashbench.runs.store import Store
 from hashbench.tables import spec
@@ -95,7 +95,7 @@ def test_codes_alone_are_counted(hashbench: CommandLine, results: Path, tmp_path
 
 
 def test_several_splits(hashbench: CommandLine, results: Path, tmp_path: Path) -> None:
-    other = row_of(Run.resolve("digits", "s1", "lsh", {"bits": 12}, split_seed=1), Store(results))
+    other = row_of(on_digits("lsh", {"bits": 12}, split_seed=1), Store(results))
     assert other.run not in hashbench.json("bundle digits -o", tmp_path / "1.zip")["rows"]
     path = tmp_path / "2.zip"
     code, out, _ = hashbench("bundle digits --splits 2 -o", path)

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from support.bundles import changed, json_changed, names, row_changed, written
 from support.command_line import CommandLine
+from support.on_digits import on_digits
 
 from hashbench.bundle import archive
-from hashbench.runs.run import Run
 
 
 def refused(hashbench: CommandLine, path: Path) -> str:
@@ -155,7 +155,7 @@ def test_a_message_does_not_reach_the_terminal_raw(bundle: Path, tmp_path: Path,
         found["\x1b[2J"] = found["ap"]
 
     edits = {
-        rows_file(bundle): row_changed(unknown_metric, str(Run.resolve("digits", "s1", "lsh", {"bits": 12}).name)),
+        rows_file(bundle): row_changed(unknown_metric, str(on_digits("lsh", {"bits": 12}).name)),
         "manifest.json": json_changed(lambda found: found["code"].update(version="\x1b[2J")),
     }
     code, out, _ = hashbench("verify", changed(bundle, tmp_path / "c.zip", edits, listed=True))
@@ -198,7 +198,7 @@ def test_a_forged_row_leads_nowhere_else(
     bundle: Path, tmp_path: Path, hashbench: CommandLine, forge: Callable[[dict[str, Any]], object]
 ) -> None:
     """A file is called as a checksum in the row, and a folder as the run: neither may be a path."""
-    run = str(Run.resolve("digits", "s1", "itq", {"bits": 12}).name)
+    run = str(on_digits("itq", {"bits": 12}).name)
     into = tmp_path / "deep" / "er" / "into"
     forged = changed(bundle, tmp_path / "b.zip", {rows_file(bundle): row_changed(forge, run)}, listed=True)
     code, out, error = hashbench("--results", into, "results merge", forged)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from support.bundles import changed, content, names, row_changed
 from support.command_line import CommandLine
+from support.on_digits import on_digits
 from support.stored_toy import parts, store_toy
 from support.toy_root import toy_root
 
@@ -133,7 +134,7 @@ def test_learned_weights(hashbench: CommandLine, tmp_path: Path, monkeypatch: py
 def test_activations_of_queries(hashbench: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     root = toy_root(tmp_path, monkeypatch, "methods", "papers.toml", alone=True)
     declare(root, "lsh", {"bits": 8}, "ap")
-    row = row_of(Run.resolve("digits", "s1", "lsh", {"bits": 8}).with_asymmetric(), Store(tmp_path / "results"))
+    row = row_of(on_digits("lsh", {"bits": 8}).with_asymmetric(), Store(tmp_path / "results"))
     path = tmp_path / "b.zip"
     name = "results/rows/digits-s1.jsonl"
     codes = f"results/runs/{row.run}/codes.npz"

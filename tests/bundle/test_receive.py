@@ -11,6 +11,7 @@ import pytest
 from support import stored_rows
 from support.bundles import Change, changed, content, json_changed, names, row_changed, row_in
 from support.command_line import CommandLine
+from support.on_digits import on_digits
 
 from hashbench import metrics
 from hashbench.bundle.arrays import read_codes
@@ -18,12 +19,11 @@ from hashbench.foundation.config import digest
 from hashbench.foundation.errors import HashbenchError
 from hashbench.metrics import Metrics
 from hashbench.runs.row import Row
-from hashbench.runs.run import Run
 from hashbench.runs.store import Store
 
 MAKER = "<script>alert(1)</script> @all"
 ROWS = "results/rows/digits-s1.jsonl"
-ITQ, LSH = (str(Run.resolve("digits", "s1", method, {"bits": 12}).name) for method in ("itq", "lsh"))
+ITQ, LSH = (str(on_digits(method, {"bits": 12}).name) for method in ("itq", "lsh"))
 CODES = f"results/runs/{LSH}/codes.npz"
 
 

@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 from support.command_line import CommandLine
+from support.on_digits import on_digits
+from support.one_line import one_line
 
 from hashbench.bundle import state
 from hashbench.contract import TimeIsOver
 from hashbench.foundation import provenance
 from hashbench.foundation.config import canonical_json, digest
-from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.execution import Execution
 from hashbench.runs.guard import row_of
 from hashbench.runs.run import Run
@@ -29,7 +30,7 @@ SLICE = Execution(device="cpu", stop_at=0.0)  # its time is over after one epoch
 
 @pytest.fixture
 def run() -> Run:
-    return Run.resolve("digits", "s1", "sparse_hash", SPARSE)
+    return on_digits("sparse_hash", SPARSE)
 
 
 def stopped(run: Run, store: Store) -> bool:
@@ -255,7 +256,7 @@ def test_a_folder_of_something_else_is_not_packed_into(run: Run, tmp_path: Path,
     assert "begins with 'cifar'" in hashbench.refused("results pack-state cifar --out", tmp_path / "new")
     err = hashbench.refused("--results", tmp_path / "none", "results pack-state --out", tmp_path / "new")
     assert "hashbench run TABLE makes it" in err
-    with pytest.raises(HashbenchError, match="no working state"):
+    with one_line("no working state"):
         state.pack(Store(tmp_path / "none"), [], tmp_path / "new", PART_BYTES)
 
 

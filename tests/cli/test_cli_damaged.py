@@ -7,11 +7,11 @@ import pytest
 from support import stored_rows
 from support.command_line import CommandLine
 from support.fake_rows import row_of_run
+from support.on_digits import on_digits
 
 import hashbench as library
 from hashbench.cli._output import ErrorOutput, Output
 from hashbench.foundation.errors import CheckFailed
-from hashbench.runs.run import Run
 from hashbench.runs.store import Store
 
 COMMANDS = (
@@ -28,7 +28,7 @@ COMMANDS = (
 def results(tmp_path: Path) -> Path:
     """A folder of the rows of LSH with two seeds."""
     for seed in (0, 1):
-        Store.default().write(row_of_run(Run.resolve("digits", "s1", "lsh", {"bits": 12}, seed=seed), ap=0.75))
+        Store.default().write(row_of_run(on_digits("lsh", {"bits": 12}, seed=seed), ap=0.75))
     return tmp_path / "results"
 
 

@@ -8,9 +8,9 @@ import pytest
 from support import stored_rows
 from support.command_line import CommandLine
 from support.fake_rows import row_of_run
+from support.on_digits import on_digits
 
 from hashbench.runs.row import Row, to_line
-from hashbench.runs.run import Run
 from hashbench.runs.store import Store, repeat_name
 
 FEWER_OR_OTHER = "kept beside the row here, which has other values or fewer"
@@ -19,7 +19,7 @@ NOT_SCORED = "not scored again, for neither counts nor codes are beside them: "
 
 def row(method: str = "lsh", bits: int = 12, seed: int = 0, status: str = "ok", ap: float = 0.5, **changes: Any) -> Row:
     """The row of a run on the digits; ``changes`` go over its keys."""
-    run = Run.resolve("digits", "s1", method, {"bits": bits}, seed=seed)
+    run = on_digits(method, {"bits": bits}, seed=seed)
     means = {"ap": ap} if status == "ok" else {}
     return row_of_run(run, status, **means).model_copy(update=changes)
 

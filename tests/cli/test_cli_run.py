@@ -11,6 +11,7 @@ import pytest
 from support import stored_rows
 from support.command_line import CommandLine
 from support.fake_rows import row_of_run
+from support.on_digits import on_digits
 from support.stored_toy import small_images
 from support.toy_root import declare_table, table_of
 
@@ -77,7 +78,7 @@ def test_a_failed_run_is_tried_again_only_when_asked(hashbench: CommandLine) -> 
 def test_a_dry_run_says_how_long_the_runs_take(hashbench: CommandLine) -> None:
     for method, hours in (("lsh", 2), ("itq", 1)):
         seconds = Seconds(train=3600.0 * hours, encode=0.0, score=0.0)
-        past = row_of_run(Run.resolve("digits", "s1", method, {"bits": 16}), ap=0.5)
+        past = row_of_run(on_digits(method, {"bits": 16}), ap=0.5)
         Store.default().write(past.model_copy(update={"seconds": seconds}))
     unknown = "by past rows on the machines that made them, and 1 runs that no past row tells about"
     for jobs, hours in {"1": "3.0", "2": "2.0", "8": "2.0"}.items():  # the longest run is one run

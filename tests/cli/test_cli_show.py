@@ -8,9 +8,9 @@ import pytest
 from support import stored_rows
 from support.command_line import CommandLine
 from support.fake_rows import row_of_run
+from support.on_digits import on_digits
 
 from hashbench.runs.row import Row, Seconds
-from hashbench.runs.run import Run
 from hashbench.runs.settings import method_file
 from hashbench.runs.store import Store
 from hashbench.tables.needs import device_of
@@ -18,7 +18,7 @@ from hashbench.tables.needs import device_of
 
 def store_run(method: str = "lsh", seed: int = 0, changes: dict[str, Any] | None = None, **settings: Any) -> Row:
     """Stores a row of a run on the digits."""
-    run = Run.resolve("digits", "s1", method, {"bits": 12, **settings}, seed=seed)
+    run = on_digits(method, {"bits": 12, **settings}, seed=seed)
     row = row_of_run(run, ap=0.75).model_copy(update=changes or {})
     Store.default().write(row)
     return row

@@ -7,12 +7,12 @@ from types import SimpleNamespace
 import pytest
 from support.command_line import CommandLine
 from support.fake_rows import row_of_run
+from support.on_digits import on_digits
 
 from hashbench.foundation.execution import Execution
 from hashbench.runs import speed as speed_of_runs
 from hashbench.runs.guard import row_of
 from hashbench.runs.row import Seconds
-from hashbench.runs.run import Run
 from hashbench.runs.store import Store
 from hashbench.training import speed
 from hashbench.training.hasher import DeepHasher
@@ -50,7 +50,7 @@ def test_a_clock_times_the_steps_after_the_warm_up(monkeypatch: pytest.MonkeyPat
 
 
 def test_a_training_that_ends_before_is_the_whole_run(temporary: Path) -> None:
-    run = Run.resolve("digits", "s1", "talr_ap", {"bits": 12, "model": "mlp", "epochs": 2, "batch_size": 100})
+    run = on_digits("talr_ap", {"bits": 12, "model": "mlp", "epochs": 2, "batch_size": 100})
     found = speed_of_runs.measure(run, Store.default(), Execution(device="cpu"), seconds=1000)
     assert found.n_items == 1000
     assert found.timed_items == 1000
@@ -84,7 +84,7 @@ def test_the_run_that_it_starts_from_is_timed_first_unless_it_is_trained(
     settings = {"base": "npairs", "d": 16, "k": 1, "model": "mlp", "classes_per_batch": 10, "batch_size": 20}
     given = {**settings, "epochs": 1, "steps_per_epoch": 3}
     given |= {f"base.{key}": given[key] for key in ("classes_per_batch", "batch_size", "epochs", "steps_per_epoch")}
-    run = Run.resolve("digits", "s1", "sparse_hash", given)
+    run = on_digits("sparse_hash", given)
     store = Store.default()
     found = speed_of_runs.measure(run, store, Execution(device="cpu"), seconds=0.3)
     assert found.base is not None and run.base is not None
@@ -100,7 +100,7 @@ def test_the_run_that_it_starts_from_is_timed_first_unless_it_is_trained(
 
 
 def test_of_a_method_without_steps_past_runs_tell(hashbench: CommandLine) -> None:
-    row = row_of_run(Run.resolve("digits", "s1", "itq", {"bits": 8}), ap=0.5)
+    row = row_of_run(on_digits("itq", {"bits": 8}), ap=0.5)
     Store.default().write(row.model_copy(update={"seconds": Seconds(train=1.0, encode=2.0, score=3.5)}))
     code, _, err = hashbench("speed itq digits --bits 8")
     assert code == 2 and "past runs like it took 6.5 s: hashbench train itq digits --protocol s1 --bits 8" in err

@@ -10,11 +10,11 @@ import pytest
 from support import stored_rows
 from support.command_line import CommandLine
 from support.fake_rows import row_of_cell
+from support.on_digits import on_digits
 from support.toy_root import declare_table, table_of, toy_root
 
 from hashbench.figures import picture
 from hashbench.report import files
-from hashbench.runs.run import Run
 from hashbench.runs.store import Store
 from hashbench.tables import spec
 
@@ -238,7 +238,7 @@ def test_status_without_a_table_has_a_line_for_each_table(hashbench: CommandLine
 def test_hours_left_are_those_that_past_runs_took(hashbench: CommandLine) -> None:
     measure(12, 0.25)
     seconds = {"train": 3600.0, "encode": 1000.0, "score": 800.0}
-    config = Run.resolve("digits", "s1", "lsh", {"bits": 12}).name.config
+    config = on_digits("lsh", {"bits": 12}).name.config
     stored_rows.edit(Store.default().folder, lambda row: row.update(seconds=seconds, config=config))
     assert "hours left: 4.5" in hashbench.done("status tiny --seeds 2").text  # three runs are missing
 

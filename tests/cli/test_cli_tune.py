@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 from support.command_line import CommandLine
 from support.command_line import status as run
+from support.on_digits import on_digits
 from support.searches import changed_root
 from support.toy_root import declare_table, recipe_of, table_of
 from support.waiting import until
 
 from hashbench.cli.tune import question_of
 from hashbench.foundation import paths
-from hashbench.runs.run import Run
 from hashbench.tuning.search import Search, path_of
 
 OPTIONS = "--bits 16 --trials 2 --repeats 1 --name pair --set normalise=unit_norm"
@@ -132,7 +132,7 @@ def test_a_method_whose_trials_all_fail_is_told_and_not_written(
     assert recipe.read_text() == f"{head}\n[methods.lsh]\n{tuned}\ncentre = {choice}\n"
     # what was written is what the trial ran with
     settings = {key: value for key, value in search.question.given("lsh").items() if key != "centre"}
-    assert json.dumps(Run.resolve("digits", "s1", "lsh", settings).settings.centre) == choice  # type: ignore[attr-defined]
+    assert json.dumps(on_digits("lsh", settings).settings.centre) == choice  # type: ignore[attr-defined]
     # a failed trial has ended, until it is asked for again
     assert "4 done, 0 to do" in hashbench(tune).err
     assert "2 done, 2 to do" in hashbench(tune, "--retry-failed --dry-run").err

@@ -2,10 +2,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.one_line import one_line
 
 from hashbench.codes import nearest, pack
 from hashbench.codes.nearest import neighbours, neighbours_of
-from hashbench.foundation.errors import HashbenchError
 
 
 @given(st.integers(1, 9), st.integers(1, 12), st.integers(1, 15), st.data())
@@ -33,7 +33,7 @@ def test_ranks_are_the_places_an_item_takes_over_all_orders_of_tied_items(bits, 
 )
 def test_what_is_no_question_is_refused(n_queries: int, bits: int, k: int, says: str) -> None:
     query = pack(np.zeros((n_queries, bits), np.uint8))
-    with pytest.raises(HashbenchError, match=says):
+    with one_line(says):
         neighbours(query, pack(np.zeros((3, 4), np.uint8)), k)
 
 

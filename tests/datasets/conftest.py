@@ -4,12 +4,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from support.one_line import one_line
 from support.toy_dataset import Toy, make_toy
 
 from hashbench.datasets.card import load_card
 from hashbench.datasets.download import download
 from hashbench.foundation import paths
-from hashbench.foundation.errors import HashbenchError
 
 Refused = Callable[..., str]
 
@@ -36,7 +36,7 @@ def refused(stored_files: Callable[[], list[Path]]) -> Refused:
     """Downloads a data set and asserts that it is refused in one line, which is returned, with nothing in place."""
 
     def refuse(name: str, message: str, folder: Path | None = None, **options: bool) -> str:
-        with pytest.raises(HashbenchError, match=message) as caught:
+        with one_line(message) as caught:
             download(load_card(name), folder, **options)
         assert stored_files() == []
         return str(caught.value)

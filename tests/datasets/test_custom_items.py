@@ -4,9 +4,9 @@ import h5py
 import numpy as np
 import pytest
 from PIL import Image
+from support.one_line import one_line
 
 from hashbench.datasets.custom.inputs import read
-from hashbench.foundation.errors import HashbenchError
 
 SHAPE = (4, 6, 3)
 ITEMS = np.random.default_rng(3).integers(0, 256, (5, *SHAPE), np.uint8)
@@ -55,7 +55,7 @@ def test_labels_come_with_the_items(tmp_path):
 
 
 def refused(path, message, shape=SHAPE):
-    with pytest.raises(HashbenchError, match=re.escape(message)):
+    with one_line(re.escape(message)):
         read(path, shape)
 
 
@@ -100,7 +100,7 @@ def test_a_folder_without_images_or_for_features_is_refused(tmp_path):
 def test_values_outside_the_range_of_the_data_set_are_refused(tmp_path, values, complaint):
     path = tmp_path / "items.npy"
     np.save(path, values.reshape(1, 2, 1))
-    with pytest.raises(HashbenchError) as caught:
+    with one_line() as caught:
         read(path, (2, 1), value_max=16)
     assert str(caught.value) == f"{path}: {complaint}; 0 to 16 are expected, as in the data set"
     assert len(read(path, (2, 1)).items) == 1  # features have no range
@@ -110,5 +110,5 @@ def test_values_outside_the_range_of_the_data_set_are_refused(tmp_path, values, 
 
 def test_images_brighter_than_the_data_set_are_refused(tmp_path):
     Image.new("L", (50, 9), 77).save(tmp_path / "grey.png")
-    with pytest.raises(HashbenchError, match=r"values from 77 to 77; 0 to 16 are expected, as in the data set$"):
+    with one_line(r"values from 77 to 77; 0 to 16 are expected, as in the data set$"):
         read(tmp_path, SHAPE, value_max=16)

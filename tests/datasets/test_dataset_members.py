@@ -20,6 +20,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.lzw_writer import bomb, compress
+from support.one_line import one_line
 
 from hashbench.datasets.card import Source
 from hashbench.datasets.members import locate, open_members
@@ -73,7 +74,7 @@ def saved(folder: Path, data: bytes, name: str = "a.tar") -> Path:
 
 
 def refusal(place: Path, of: Source) -> str:
-    with pytest.raises(HashbenchError) as caught:
+    with one_line() as caught:
         contents(place, of)
     assert str(caught.value).startswith(str(place))
     return str(caught.value)
@@ -203,7 +204,7 @@ def test_a_link_or_device_in_an_archive_is_not_followed(tmp_path, archive):
 
 def test_a_pipe_in_a_folder_is_not_waited_for(tmp_path):
     os.mkfifo(tmp_path / "one.bin")
-    with pytest.raises(HashbenchError, match="holds neither"):
+    with one_line("holds neither"):
         locate(tmp_path, source())
 
 
@@ -322,5 +323,5 @@ def test_an_archive_that_cannot_be_read_is_one_line(tmp_path):
     assert "not a tar or zip" in refusal(place, source())
     (tmp_path / "folder.tar").mkdir()
     assert "missing" in refusal(tmp_path / "folder.tar", source())
-    with pytest.raises(HashbenchError, match=r"gone.tar: cannot be read \(No such file"):
+    with one_line(r"gone.tar: cannot be read \(No such file"):
         contents(tmp_path / "gone.tar", source())

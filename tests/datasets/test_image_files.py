@@ -7,13 +7,13 @@ import zlib
 import numpy as np
 import pytest
 from PIL import Image
+from support.one_line import one_line
 from support.toy_lists import ORDER, SHAPE, make_lists, pixels, write_image
 
 from hashbench.datasets import images, store
 from hashbench.datasets.card import load_card
 from hashbench.datasets.download import download
 from hashbench.datasets.images import decode, find
-from hashbench.foundation.errors import HashbenchError
 
 LAYOUTS = [
     "{name}",
@@ -71,7 +71,7 @@ def test_one_bad_image_puts_nothing_in_place(lists, tmp_path, refused, content):
 def test_no_name_leads_upward(tmp_path, name):
     write_image(tmp_path / "secret.png", pixels(0))
     (tmp_path / "images" / "a").mkdir(parents=True)
-    with pytest.raises(HashbenchError, match=r"not the path of an image below a folder"):
+    with one_line(r"not the path of an image below a folder"):
         find(tmp_path / "images", name.encode())
 
 
@@ -103,7 +103,7 @@ def test_a_link_may_lead_about_in_the_folder_and_not_out_of_it(tmp_path):
     (folder / "out").symlink_to(tmp_path)
     assert find(folder, b"a.png") == folder / "a.png"
     for name in (b"b.png", b"out/secret.png"):
-        with pytest.raises(HashbenchError, match="a link that leads out of"):
+        with one_line("a link that leads out of"):
             find(folder, name)
 
 
@@ -147,13 +147,13 @@ def test_a_truncated_image_is_refused(tmp_path, form, share):
     Image.fromarray(noise).save(whole, format=form)
     path = tmp_path / "cut.jpg"
     path.write_bytes(whole.getvalue()[: int(share * len(whole.getvalue()))])
-    with pytest.raises(HashbenchError, match=r"cut.jpg: not an image that can be read \(.+\)"):
+    with one_line(r"cut.jpg: not an image that can be read \(.+\)"):
         decode(path, SHAPE)
 
 
 def test_more_than_8_bits_a_channel_are_refused(tmp_path):
     path = saved(tmp_path / "deep.png", Image.fromarray(SCENE[..., 0].astype(np.uint16) * 256))
-    with pytest.raises(HashbenchError, match=r"deep.png: pixels of kind I;16; 8 bits a channel are expected"):
+    with one_line(r"deep.png: pixels of kind I;16; 8 bits a channel are expected"):
         decode(path, SHAPE)
 
 
@@ -171,11 +171,11 @@ def png_of(width, height):
 @pytest.mark.parametrize("size", [(10_001, 10_000), (30_000, 30_000), (2**31 - 1, 2**31 - 1)])
 def test_a_bomb_is_refused_by_its_header(tmp_path, size):
     (tmp_path / "bomb.png").write_bytes(png_of(*size))
-    with pytest.raises(HashbenchError, match=r"bomb.png: (\d+ x \d+ pixels; at most|not an image that can be read)"):
+    with one_line(r"bomb.png: (\d+ x \d+ pixels; at most|not an image that can be read)"):
         decode(tmp_path / "bomb.png", SHAPE)
 
 
 def test_other_formats_are_not_even_opened(tmp_path):
     path = saved(tmp_path / "a.jpg", Image.fromarray(SCENE), format="TIFF")
-    with pytest.raises(HashbenchError, match=r"a.jpg: not an image that can be read"):
+    with one_line(r"a.jpg: not an image that can be read"):
         decode(path, SHAPE)

@@ -5,10 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.declared_figures import CELLS, ONE_COLUMN, axes_of, declare, filled, row_of, tiny
+from support.one_line import one_line
 
 from hashbench import figures
 from hashbench.figures import FigureSpec
-from hashbench.foundation.errors import HashbenchError
 from hashbench.histogram import Histogram
 from hashbench.runs.row import Row
 from hashbench.runs.store import Store
@@ -90,6 +90,6 @@ def test_nothing_measured_is_said(tmp_path: Path) -> None:
 )
 def test_what_is_no_single_curve_is_one_line(tmp_path: Path, cells: str, complaint: str) -> None:
     path = declare(tmp_path, "curves", "", cells)
-    with pytest.raises(HashbenchError) as error:
+    with one_line() as error:
         figures.load("tiny")
     assert str(error.value) == f"{path}: {complaint}"

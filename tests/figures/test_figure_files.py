@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 from support.declared_figures import CELLS, declare
+from support.one_line import one_line
 
 from hashbench import figures
-from hashbench.foundation.errors import HashbenchError
 
 TABLE = 'table = "talr_table1"\n'
 
@@ -34,7 +34,7 @@ TABLE = 'table = "talr_table1"\n'
 )
 def test_a_wrong_file_is_one_line(tmp_path: Path, kind: str, keys: str, cells: str, complaint: str) -> None:
     path = declare(tmp_path, kind, keys, cells)
-    with pytest.raises(HashbenchError) as error:
+    with one_line() as error:
         figures.load("tiny")
     assert str(error.value).startswith(str(path)) and complaint in str(error.value)
 
@@ -42,7 +42,7 @@ def test_a_wrong_file_is_one_line(tmp_path: Path, kind: str, keys: str, cells: s
 def test_a_file_without_a_kind_is_one_line(tmp_path: Path) -> None:
     path = declare(tmp_path, "lines")
     path.write_text(path.read_text().replace('kind = "lines"\n', ""))
-    with pytest.raises(HashbenchError) as error:
+    with one_line() as error:
         figures.load("tiny")
     assert str(error.value) == (
         f"{path}: kind: the kind of figure is expected, one of cost, curves, flow_time, "
@@ -52,21 +52,21 @@ def test_a_file_without_a_kind_is_one_line(tmp_path: Path) -> None:
 
 def test_a_name_that_does_not_exist_is_one_line(tmp_path: Path) -> None:
     declare(tmp_path, "lines", "", CELLS.replace('"itq"', '"iqt"'))
-    with pytest.raises(HashbenchError, match="unknown method 'iqt': did you mean itq"):
+    with one_line("unknown method 'iqt': did you mean itq"):
         figures.load("tiny")
 
 
 def test_an_unknown_figure_is_answered_with_the_nearest() -> None:
-    with pytest.raises(HashbenchError, match=r"unknown figure 'talr-figur3': did you mean talr_figure3"):
+    with one_line(r"unknown figure 'talr-figur3': did you mean talr_figure3"):
         figures.load("talr-figur3")
 
 
 def test_cells_are_those_of_the_table_before_those_of_the_figure() -> None:
     assert len(figures.cells_of("structhash_figure1").cells) == 198
     assert figures.cells_of("talr-figure3").name == "talr_figure3"
-    with pytest.raises(HashbenchError, match="unknown table 'talr_figure9': did you mean talr_figure3"):
+    with one_line("unknown table 'talr_figure9': did you mean talr_figure3"):
         figures.cells_of("talr_figure9")
-    with pytest.raises(HashbenchError, match="figure sparse_hash_figure1: it has no cells to run"):
+    with one_line("figure sparse_hash_figure1: it has no cells to run"):
         figures.cells_of("sparse_hash_figure1")
 
 

@@ -3,11 +3,10 @@
 import json
 from pathlib import Path
 
-import pytest
 from support.declared_figures import axes_of, declare, filled
+from support.one_line import one_line
 
 from hashbench import figures
-from hashbench.foundation.errors import HashbenchError
 from hashbench.runs.store import Store
 
 
@@ -49,7 +48,7 @@ def test_a_wrong_record_is_one_line() -> None:
     record("2026-01-02T00:00:00Z", "new", 0.5)
     path = Store.default().folder / "benchmarks" / "flow-new.json"
     path.write_text(path.read_text().replace('"utc"', '"when"'))
-    with pytest.raises(HashbenchError) as error:
+    with one_line() as error:
         filled(figures.load("sparse_hash_figure1"))
     assert str(error.value).startswith(f"{path}: not a record of benchmarks/flow.py: ")
 
@@ -57,6 +56,6 @@ def test_a_wrong_record_is_one_line() -> None:
 def test_a_number_of_values_that_does_not_fit_is_one_line(tmp_path: Path) -> None:
     keys = "k = 4\nlam = 1.0\nsizes = [64, 128]\n[published_s]\n64 = [0.1, 0.2]\n128 = [0.3]\n"
     path = declare(tmp_path, "flow_time", keys, "")
-    with pytest.raises(HashbenchError) as error:
+    with one_line() as error:
         figures.load("tiny")
     assert str(error.value) == f"{path}: published_s: 2 values for each of the sizes [64, 128] are expected"

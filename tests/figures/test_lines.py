@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 from support.declared_figures import CELLS, axes_of, declare, filled, row_of, tiny
+from support.one_line import one_line
 
 from hashbench import figures
 from hashbench.figures.lines import expected_speed_up as expected
-from hashbench.foundation.errors import HashbenchError
 
 SUF = """
 [defaults]
@@ -46,7 +46,7 @@ def test_the_bound_has_the_values_that_the_networks_of_the_paper_have(d: int, va
 
 @pytest.mark.parametrize("k", [0, 65])
 def test_no_bound_of_codes_that_cannot_be(k: int) -> None:
-    with pytest.raises(HashbenchError, match=f"k = {k} of 64 buckets"):
+    with one_line(f"k = {k} of 64 buckets"):
         expected(64, k)
 
 
@@ -152,7 +152,7 @@ def test_bytes_are_an_axis_whatever_the_bits_of_each_method(tmp_path: Path) -> N
 )
 def test_what_cannot_be_drawn_is_one_line(tmp_path: Path, keys: str, cells: str, complaint: str) -> None:
     path = declare(tmp_path, "lines", keys, cells)
-    with pytest.raises(HashbenchError) as error:
+    with one_line() as error:
         figures.load("tiny")
     assert str(error.value).startswith(f"{path}: ") and complaint in str(error.value)
 

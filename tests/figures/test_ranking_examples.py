@@ -8,13 +8,13 @@ import pytest
 from support.command_line import CommandLine
 from support.declared_figures import axes_of, declare, filled, row_of, tiny
 from support.fake_rows import row_of_run
+from support.one_line import one_line
 
 from hashbench import figures
 from hashbench.codes import files
 from hashbench.codes.packed import pack
 from hashbench.contract import BinaryOutput
 from hashbench.figures import csv_text
-from hashbench.foundation.errors import HashbenchError
 from hashbench.runs.data import open_data
 from hashbench.runs.run import Run
 from hashbench.runs.store import Store
@@ -139,6 +139,6 @@ def test_nothing_measured_is_said(tmp_path: Path) -> None:
 )
 def test_what_has_no_images_is_one_line(tmp_path: Path, cells: str, complaint: str) -> None:
     path = declare(tmp_path, "ranking_examples", KEYS, cells)
-    with pytest.raises(HashbenchError) as error:
+    with one_line() as error:
         figures.load("tiny")
     assert str(error.value) == f"{path}: {complaint}"

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 from support.declared_figures import CELLS, axes_of, declare, filled, row_of, tiny
+from support.one_line import one_line
 from support.searches import search_of
 
 from hashbench import figures
 from hashbench.figures import drawing_of_table
 from hashbench.figures._panels import DOT
-from hashbench.foundation.errors import HashbenchError
 from hashbench.tables import spec
 from hashbench.tables.collect import collect
 
@@ -112,6 +112,6 @@ def test_without_any_value_nothing_is_drawn(tmp_path: Path) -> None:
 )
 def test_what_has_no_range_is_one_line(tmp_path: Path, cells: str, complaint: str) -> None:
     path = declare(tmp_path, "tie_ranges", "", cells)
-    with pytest.raises(HashbenchError) as error:
+    with one_line() as error:
         figures.load("tiny")
     assert str(error.value) == f"{path}: {complaint}"

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 from support.command_line import call
+from support.on_digits import on_digits
+from support.one_line import one_line
 
 from hashbench.datasets.card import cards, load_card
 from hashbench.foundation import paths
-from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.registry import Catalogue
 from hashbench.runs import settings
-from hashbench.runs.run import Run
 from hashbench.tables import papers, spec
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -139,11 +139,11 @@ def test_a_folder_with_neither_is_refused(tmp_path: Path, hashbench: Call) -> No
 
 
 def test_an_entry_of_the_named_root_hides_the_shipped_one_of_its_name(root: Path) -> None:
-    shipped = Run.resolve("digits", "s1", "lsh", {"bits": 8})
+    shipped = on_digits("lsh", {"bits": 8})
     digits_card(root, "digits", "queries_per_class = 50", "queries_per_class = 40")
     text = (REPOSITORY / "experiments" / "methods" / "lsh.toml").read_text()
     (root / "experiments" / "methods" / "lsh.toml").write_text(text.replace('title = "LSH"', 'title = "My LSH"'))
-    named = Run.resolve("digits", "s1", "lsh", {"bits": 8})
+    named = on_digits("lsh", {"bits": 8})
     assert str(named.name) != str(shipped.name)  # no row is taken for one of another split
     assert settings.method_file("lsh").title == "My LSH"
     (root / "experiments" / "papers.toml").write_text(
@@ -218,7 +218,7 @@ def test_a_broken_file_of_an_entry_is_named_with_its_line(
     (package / "__init__.py").write_text("")
     (package / "mine.py").write_text(text)
     monkeypatch.syspath_prepend(str(tmp_path))
-    with pytest.raises(HashbenchError) as caught:
+    with one_line() as caught:
         Catalogue("method", package.name, "METHOD", int).get("mine")
     assert str(caught.value).startswith(f"method mine: {package / 'mine.py'}{says}")
 
@@ -261,5 +261,5 @@ def test_a_broken_entry_stops_only_what_names_it(broken: Path, hashbench: Call) 
 
 
 def test_load_of_a_card_with_an_error_names_its_file(broken: Path) -> None:
-    with pytest.raises(HashbenchError, match=r"bad\.toml: not a readable TOML file"):
+    with one_line(r"bad\.toml: not a readable TOML file"):
         load_card("bad")

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support import oracles
+from support.one_line import one_line
 from support.strategies import CodeSet, code_sets
 
 from hashbench import metrics, score
 from hashbench.codes import binarize, pack
-from hashbench.foundation.errors import HashbenchError
 from hashbench.histogram.sorted_searches import sorted_searches
 from hashbench.metrics import Metrics
 from hashbench.relevance.labels import ClassRelevance
@@ -69,7 +69,7 @@ def test_where_neighbours_are_relevant_the_same_items_tie(drawn: CodeSet, kind: 
     truth = np.array([ranks(row) for row in inner_products(activations, drawn.database)])
     for number, rank in enumerate(truth):
         np.testing.assert_array_equal(ranks(distances(slice(number, number + 1))[0].tolist()), rank)
-    with pytest.raises(HashbenchError, match="signs of the activations"):
+    with one_line("signs of the activations"):
         sorted_searches(query, database, near, activations=np.where(activations > 0, -1, 1).astype(np.float32))
 
 
@@ -95,7 +95,7 @@ def test_python_scores_it_by_weights_of_each_query() -> None:
 )
 def test_activations_of_other_codes_are_refused(activations: list[list[float]], fault: str) -> None:
     codes = pack(np.ones((2, 2), bool))
-    with pytest.raises(HashbenchError, match=fault):
+    with one_line(fault):
         sorted_searches(
             codes, codes, ClassRelevance(*[np.zeros(2, np.int64)] * 2), activations=np.array(activations, np.float32)
         )

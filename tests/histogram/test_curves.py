@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from support import oracles
+from support.one_line import one_line
 from support.strategies import CodeSet, Ranking, code_sets, rankings
 
 from hashbench import metrics
 from hashbench.codes import pack
-from hashbench.foundation.errors import HashbenchError
 from hashbench.histogram import Histogram, count, curves, ties
 from hashbench.metrics import Metrics
 
@@ -30,7 +30,7 @@ def test_the_points_of_curves_are_the_means_of_metrics(drawn: CodeSet) -> None:
     histogram = counted(drawn)
     if not histogram.n_relevant.any():
         for curve in (curves.radius_curve, curves.rank_curve):
-            with pytest.raises(HashbenchError, match="no query has a relevant item"):
+            with one_line("no query has a relevant item"):
                 curve(histogram)
         return
     ball = curves.radius_curve(histogram)
@@ -122,5 +122,5 @@ def test_the_radius_of_a_precision_is_the_largest() -> None:
     assert [curves.radius_of(precision, pairs) for precision in (0.6, 0.7, 0.75, 0.76, 1.0)] == [4, 3, 3, 1, 1]
     nothing = curves.pair_curve(Histogram(counts[:, :, ::-1].copy(), np.arange(2)))
     assert curves.radius_of(0.7, nothing) is None
-    with pytest.raises(HashbenchError, match="no pair of a query and an item is relevant"):
+    with one_line("no pair of a query and an item is relevant"):
         curves.pair_curve(Histogram(np.ones((1, 3, 1), np.int64), np.arange(1)))

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.one_line import one_line
 
-from hashbench.foundation.errors import HashbenchError
 from hashbench.histogram.retrieval import CUTOFFS, Reranked, Retrieval
 
 
@@ -84,7 +84,7 @@ def put(name: str, at: int, value: Any) -> Callable[[dict[int, Reranked]], dict[
     ],
 )
 def test_searches_that_cannot_be_are_refused(edit: Callable[[Any], Any], message: str) -> None:
-    with pytest.raises(HashbenchError) as caught:
+    with one_line() as caught:
         changed(sample(), reranked=edit(sample().reranked))
     assert message in str(caught.value)
 
@@ -93,7 +93,7 @@ def test_searches_that_cannot_be_are_refused(edit: Callable[[Any], Any], message
     "counts", [np.zeros((2, 2), int), np.array([[1, -1]]), np.ones((2, 2)), np.ones(3, int), np.zeros((0, 2), int)]
 )
 def test_a_contingency_that_cannot_be_is_refused(counts: np.ndarray) -> None:
-    with pytest.raises(HashbenchError, match=r"counts \[d, classes\] of some items"):
+    with one_line(r"counts \[d, classes\] of some items"):
         changed(sample(), contingency=counts)
 
 
@@ -102,7 +102,7 @@ def test_a_cut_file_is_one_line(tmp_path: Path, length: int) -> None:
     path = tmp_path / "retrieval.npz"
     sample().save(path)
     path.write_bytes(path.read_bytes()[:length])
-    with pytest.raises(HashbenchError, match="not a readable retrieval"):
+    with one_line("not a readable retrieval"):
         Retrieval.load(path)
 
 
@@ -125,14 +125,14 @@ def test_a_file_of_something_else_is_one_line(tmp_path: Path, name: str, array: 
     arrays["n_candidates_16"] = np.array([16, 17, 30])
     path = tmp_path / "retrieval.npz"
     np.savez(path, **{name: array for name, array in arrays.items() if array is not None})
-    with pytest.raises(HashbenchError, match=rf"not a readable retrieval.*({message})"):
+    with one_line(rf"not a readable retrieval.*({message})"):
         Retrieval.load(path)
 
 
 def test_other_files_are_one_line(tmp_path: Path) -> None:
-    with pytest.raises(HashbenchError, match="no such file"):
+    with one_line("no such file"):
         Retrieval.load(tmp_path / "retrieval.npz")
     np.save(tmp_path / "alone.npy", np.ones(3))
     for other in (tmp_path / "alone.npy", tmp_path):
-        with pytest.raises(HashbenchError, match="not a readable retrieval"):
+        with one_line("not a readable retrieval"):
             Retrieval.load(other)

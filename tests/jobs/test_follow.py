@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from support.dying import dies_once, sleeps
+from support.one_line import one_line
 from support.waiting import lives, until
 
 from hashbench.codes.files import arrays_in
@@ -54,7 +55,7 @@ def test_a_task_whose_worker_is_killed_is_done_again_by_another(
 
 def test_a_task_that_kills_two_workers_ends_all_with_its_name(tmp_path: Path) -> None:
     tasks = named(["db-1.h5", "db-2.h5"], [partial(sleeps, tmp_path), os.abort])
-    with pytest.raises(HashbenchError) as error:
+    with one_line() as error:
         list(all_done(tasks, local_pool(2)))
     assert str(error.value) == "db-2.h5: the worker was ended by SIGABRT, 2 times"
     assert not [process for process in processes(tmp_path) if lives(process)]
@@ -66,7 +67,7 @@ def test_an_error_for_the_user_is_a_result_and_is_not_tried_again() -> None:
         found = dict(follow(tasks, local_pool(jobs)))
         assert isinstance(found[0], HashbenchError) and str(found[0]).startswith("nothing: no such file")
         assert found[1] == 7
-        with pytest.raises(HashbenchError, match=r"^nothing: no such file"):
+        with one_line(r"^nothing: no such file"):
             list(all_done(tasks, local_pool(jobs)))
 
 
@@ -226,7 +227,7 @@ def test_what_a_cluster_cannot_do_ends_all_with_the_name_of_the_task(on_cluster:
         "db-1: on here: no room": [NodeError("on here: no room")],
     }
     for line, ends in lines.items():
-        with pytest.raises(HashbenchError) as error:
+        with one_line() as error:
             on_cluster(list(ends), ["db-1", "db-2"])
         assert str(error.value) == line
 
@@ -234,7 +235,7 @@ def test_what_a_cluster_cannot_do_ends_all_with_the_name_of_the_task(on_cluster:
 def test_an_address_where_something_else_answers_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("ray")
     monkeypatch.setattr(ray, "ANSWER_S", 0.2)
-    with socket.create_server(("127.0.0.1", 0)) as silent, pytest.raises(HashbenchError) as error, ExitStack() as stack:
+    with socket.create_server(("127.0.0.1", 0)) as silent, one_line() as error, ExitStack() as stack:
         address = f"127.0.0.1:{silent.getsockname()[1]}"
         stack.enter_context(ray.connected(address))
     assert str(error.value) == f"--ray {address}: no cluster there: no answer within 0.2 s"

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from support.on_digits import on_digits
 from support.small_training import examples
 from torch import Tensor
 
 from hashbench.contract import ItemRows, SavedHasher, SearchItems
 from hashbench.losses import ClassSupervision, LabelSupervision, adsh, as_row_objective, dpsh, dsdh
 from hashbench.methods import METHODS
-from hashbench.runs.run import Run
 
 M = 7
 BITS = 4
@@ -96,7 +96,7 @@ def test_adsh_is_its_formula(labels: Tensor) -> None:
 
 def test_learnt_codes_are_those_of_the_training_examples_in_the_database(tmp_path: Path) -> None:
     values = {"bits": 6, "epochs": 3, "batch_size": 20, "lr": 0.01, "searched": "learnt"}
-    settings = Run.resolve("digits", "s1", "adsh", values).settings
+    settings = on_digits("adsh", values).settings
     method = METHODS.get("adsh")
     data = examples(tmp_path, ids=np.arange(61)[::-1] * 2 + 5)
     hasher = method.fit(settings, data)

@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from support.on_digits import on_digits
+from support.one_line import one_line
 from torch import Tensor
 
 from hashbench.contract import TrainingData
-from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.execution import Execution
 from hashbench.losses import ItemObjective, RowObjective, bihalf_u, cibhash, greedyhash_u, ssdh, tbh
 from hashbench.losses._codes import Noise, bi_half
 from hashbench.losses._halves import cosine_gap
-from hashbench.runs.run import Run
 from hashbench.training.loop import Trainer
 
 Vectors = list[list[float]]
@@ -147,9 +147,9 @@ def test_cibhash_needs_views_that_differ() -> None:
         ({"feature_dropout": 0.0}, "two equal views"),
         ({"features": "gist", "model": "mlp", "copies": 1}, "two equal views"),
     ):
-        with pytest.raises(HashbenchError, match=message):
-            Run.resolve("digits", "s1", "cibhash", {"bits": 8, **changes})
-    Run.resolve("digits", "s1", "cibhash", {"bits": 8, "feature_dropout": 0.0, "augment": "flip"})
+        with one_line(message):
+            on_digits("cibhash", {"bits": 8, **changes})
+    on_digits("cibhash", {"bits": 8, "feature_dropout": 0.0, "augment": "flip"})
 
 
 def slow_limits(x: Vectors, alpha: float, beta: float) -> tuple[float, float]:
@@ -299,7 +299,7 @@ def training_data(folder: Path, **changes: Any) -> TrainingData:
 
 def one_epoch(objective: RowObjective, data: TrainingData, **changes: Any) -> Trainer:
     setting_values = {"bits": BITS, "epochs": 1, "batch_size": 8, "model": "linear", "lr": 1e-9, **changes}
-    settings = Run.resolve("digits", "s1", "greedyhash_u", setting_values).settings
+    settings = on_digits("greedyhash_u", setting_values).settings
     trainer = Trainer(settings, objective, data, "recording")  # type: ignore[arg-type]
     trainer.epoch(0, type("Bar", (), {"update": lambda *_: None}))
     return trainer

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.on_digits import on_digits
 
 from hashbench.contract import TrainingData
 from hashbench.datasets.card import load_card
@@ -16,12 +17,11 @@ from hashbench.methods import METHODS
 from hashbench.methods._column_generation import ColumnSettings
 from hashbench.methods._pairs import Neighbours, random_neighbours
 from hashbench.methods.cgh import TripletMaster
-from hashbench.runs.run import Run
 
 
 def settings(**changes: Any) -> ColumnSettings:
     setting_values = {"bits": 16, "n_relevant": 10, "n_irrelevant": 10, **changes}
-    chosen = Run.resolve("digits", "s1", "cgh", setting_values).settings
+    chosen = on_digits("cgh", setting_values).settings
     assert isinstance(chosen, ColumnSettings)
     return chosen
 

@@ -5,17 +5,17 @@ from typing import Any, Literal
 
 import numpy as np
 import pytest
+from support.on_digits import on_digits
+from support.one_line import one_line
 
 from hashbench.contract import ItemRows, QuantisedOutput, SavedHasher, SearchItems, TrainingData
 from hashbench.foundation.config import Setting
-from hashbench.foundation.errors import HashbenchError
 from hashbench.histogram import estimates
 from hashbench.histogram.estimates import estimated, pack_numbers, unpack_tight
 from hashbench.methods import METHODS
 from hashbench.methods.rabitq import nearest_numbers
 from hashbench.methods.turboquant import normal_levels
 from hashbench.relevance.labels import from_labels
-from hashbench.runs.run import Run
 
 Metric = Literal["l2", "ip"]
 RANDOM = np.random.default_rng(0)
@@ -25,7 +25,7 @@ ESTIMATING = ["rabitq", "scalar", "turboquant"]
 
 
 def fitted(method: str, items: np.ndarray, bits: int, seed: int = 0, metric: Metric = "l2", **given: Setting) -> Any:
-    settings = Run.resolve("digits", "s1", method, {"bits": bits, **given}).settings
+    settings = on_digits(method, {"bits": bits, **given}).settings
     data = TrainingData(items, np.zeros(len(items), np.int64), 1.0, seed, Path(), metric=metric)
     return METHODS.get(method).fit(settings, data)
 
@@ -206,7 +206,7 @@ def test_equal_items_tie_and_a_saved_hasher_and_its_seed_give_the_same(method: s
     changes: dict[str, Setting] = {"normalise": "unit_norm"} | ({"iterations": 2} if method == "opq" else {})
     hasher, again = (fitted(method, ITEMS, 32, metric="ip", **changes) for _ in range(2))
     hasher.save(tmp_path)
-    settings = Run.resolve("digits", "s1", method, {"bits": 32, **changes}).settings
+    settings = on_digits(method, {"bits": 32, **changes}).settings
     loaded = METHODS.get(method).load(settings, SavedHasher(tmp_path))
     repeated = np.repeat(ITEMS[:40], 3, axis=0)
     actual = estimates_of(hasher, QUERIES, repeated)
@@ -217,7 +217,7 @@ def test_equal_items_tie_and_a_saved_hasher_and_its_seed_give_the_same(method: s
     counted = output_of(hasher, QUERIES, repeated).count(from_labels(np.zeros(6, np.int64), np.zeros(120, np.int64)))
     (ranked,) = counted.ranked["asymmetric"]
     assert (ranked.counts.sum(axis=(1, 2)) == 120).all() and (ranked.counts % 3 == 0).all()
-    with pytest.raises(HashbenchError, match=r"items have 3 values each, the hasher takes 16"):
+    with one_line(r"items have 3 values each, the hasher takes 16"):
         estimates_of(hasher, np.zeros((1, 3)), np.zeros((1, 3)))
 
 
@@ -238,7 +238,7 @@ def test_product_quantisers_estimate_inner_products(method: str) -> None:
 def test_as_many_bytes_are_written_as_are_counted(method: str, bits: int, metric: Metric) -> None:
     hasher = fitted(method, ITEMS[:, :15], 15 * (bits // 16), metric=metric)
     stored = hasher.function.of_items(ITEMS[:7, :15])
-    counted = Run.resolve("digits", "s1", method, {"bits": 15 * (bits // 16)}).settings.bytes_per_item
+    counted = on_digits(method, {"bits": 15 * (bits // 16)}).settings.bytes_per_item
     assert sum(array.nbytes for array in stored.values()) == 7 * counted
     numbers, _ = hasher.function.quantised(ITEMS[:7, :15])
     np.testing.assert_array_equal(unpack_tight(stored["codes"], bits // 16, 15), numbers)
@@ -247,5 +247,5 @@ def test_as_many_bytes_are_written_as_are_counted(method: str, bits: int, metric
 @pytest.mark.parametrize("method", ESTIMATING)
 @pytest.mark.parametrize("bits", [8, 24, 144])
 def test_bits_are_whole_bits_of_a_feature(method: str, bits: int) -> None:
-    with pytest.raises(HashbenchError, match=rf"^{bits} bits of 16 features: .*: 16, 32, \.\.\. or 128 bits$"):
+    with one_line(rf"^{bits} bits of 16 features: .*: 16, 32, \.\.\. or 128 bits$"):
         fitted(method, ITEMS, bits)

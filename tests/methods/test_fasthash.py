@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.on_digits import on_digits
 
 from hashbench.contract import TrainingData
 from hashbench.datasets.card import load_card
@@ -11,7 +12,6 @@ from hashbench.datasets.store import open_dataset
 from hashbench.methods import METHODS
 from hashbench.methods._block_cut import energy
 from hashbench.methods.fasthash import Loss, coupled, losses
-from hashbench.runs.run import Run
 
 LOSSES: list[Loss] = ["ksh", "hinge"]
 
@@ -66,7 +66,7 @@ def data(folder: Path, labels: np.ndarray | None = None) -> TrainingData:
 
 @pytest.mark.parametrize("loss", LOSSES)
 def test_codes_of_one_class_are_near_and_those_of_two_far(loss: Loss, tmp_path: Path) -> None:
-    settings = Run.resolve("digits", "s1", "fasthash", {"bits": 16, "loss": loss, "n_trees": 30}).settings
+    settings = on_digits("fasthash", {"bits": 16, "loss": loss, "n_trees": 30}).settings
     training = data(tmp_path)
     codes = np.where(METHODS.get("fasthash").fit(settings, training).encode(training.items) > 0, 1.0, -1.0)
     near = codes @ codes.T / 16

@@ -5,13 +5,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.fits import data_of
+from support.on_digits import on_digits
 
 from hashbench import score
 from hashbench.codes import binarize
 from hashbench.contract import TrainingData, TrainingFailed
 from hashbench.methods import METHODS
 from hashbench.methods._members import labelled_examples
-from hashbench.runs.run import Run
 
 OF_CLASSES = ["fsdh", "hc_sdh", "itq_cca", "knnh", "sdh"]
 OF_PAIRS = ["cosdish", "lfh"]
@@ -25,7 +25,7 @@ def features(seed: int = 0) -> np.ndarray:
 
 def encoded(method: str, labels: np.ndarray, seed: int = 0, items: np.ndarray | None = None) -> np.ndarray:
     anchors = {"n_anchors": 100} if "n_anchors" in METHODS.get(method).settings.model_fields else {}
-    settings = Run.resolve("digits", "s1", method, {"bits": 16, **anchors}).settings
+    settings = on_digits(method, {"bits": 16, **anchors}).settings
     hasher = METHODS.get(method).fit(settings, TrainingData(features(), labels, 1.0, seed, Path()))
     codes: np.ndarray = hasher.encode(features() if items is None else items)  # type: ignore[attr-defined]
     return codes

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.on_digits import on_digits
 
 from hashbench.contract import TrainingData
 from hashbench.datasets.card import load_card
@@ -11,7 +12,6 @@ from hashbench.datasets.store import open_dataset
 from hashbench.methods import METHODS
 from hashbench.methods._block_cut import Matrix, energy, submodular_blocks
 from hashbench.methods.machash import CodeStep, KshCouplings, affinities, ksh_loss
-from hashbench.runs.run import Run
 
 
 def slow_loss(codes: np.ndarray, pairs: np.ndarray) -> int:
@@ -99,6 +99,6 @@ def test_the_schedule_lowers_the_loss_of_the_hash_functions(hash_functions: str,
     actual = []
     for iterations in (0, 12):
         chosen = {"bits": 16, "hash_functions": hash_functions, "n_anchors": 100, "iterations": iterations}
-        hasher = METHODS.get("machash").fit(Run.resolve("digits", "s1", "machash", chosen).settings, training)
+        hasher = METHODS.get("machash").fit(on_digits("machash", chosen).settings, training)
         actual.append(ksh_loss(np.where(hasher.encode(training.items) > 0, 1, -1).astype(np.int8), affinity))
     assert actual[1] < actual[0]

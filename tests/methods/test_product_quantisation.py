@@ -4,11 +4,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.on_digits import on_digits
+from support.one_line import one_line
 
 from hashbench import metrics
 from hashbench.contract import ItemRows, SearchItems, TrainingData
 from hashbench.foundation.config import Setting
-from hashbench.foundation.errors import HashbenchError
 from hashbench.histogram.ranking import Rankings, by_tables
 from hashbench.methods import METHODS
 from hashbench.methods._products import Quantiser, codebooks
@@ -16,7 +17,6 @@ from hashbench.methods._quantiser import QuantisingHasher
 from hashbench.metrics import Metrics
 from hashbench.relevance.labels import from_labels
 from hashbench.runs.guard import row_of
-from hashbench.runs.run import Run
 from hashbench.runs.store import Store
 
 RANDOM = np.random.default_rng(0)
@@ -26,7 +26,7 @@ TURNED = PLAIN @ np.linalg.qr(RANDOM.standard_normal((8, 8)))[0]
 
 
 def fitted(method: str, items: np.ndarray = TURNED, folder: Path = Path(), **given: Setting) -> QuantisingHasher:
-    settings = Run.resolve("digits", "s1", method, {"bits": 16, **given}).settings
+    settings = on_digits(method, {"bits": 16, **given}).settings
     hasher = METHODS.get(method).fit(settings, TrainingData(items, np.zeros(len(items), np.int64), 1.0, 3, folder))
     assert isinstance(hasher, QuantisingHasher)
     return hasher
@@ -109,25 +109,25 @@ def test_one_rotation_is_that_of_procrustes() -> None:
 
 @pytest.mark.parametrize("method", ["pq", "opq"])
 def test_bad_input_is_one_line(method: str) -> None:
-    with pytest.raises(HashbenchError, match=f"^{method} on digits: bits: Input should be a multiple of 8, got 12$"):
+    with one_line(f"^{method} on digits: bits: Input should be a multiple of 8, got 12$"):
         fitted(method, bits=12)
-    with pytest.raises(HashbenchError, match=r"^8 features in 3 sub-spaces of 8 bits: 3 must divide 8$"):
+    with one_line(r"^8 features in 3 sub-spaces of 8 bits: 3 must divide 8$"):
         fitted(method, bits=24)
-    with pytest.raises(HashbenchError, match=r"^255 training examples: a sub-space has 256 centroids, so as many"):
+    with one_line(r"^255 training examples: a sub-space has 256 centroids, so as many"):
         fitted(method, TURNED[:255])
-    with pytest.raises(HashbenchError, match="query: Input should be 'float', got 'code'"):
+    with one_line("query: Input should be 'float', got 'code'"):
         fitted(method, query="code")
     broken = TURNED.copy()
     broken[7, 2] = np.nan
-    with pytest.raises(HashbenchError, match="the first is example 7"):
+    with one_line("the first is example 7"):
         fitted(method, broken)
-    with pytest.raises(HashbenchError, match="have equal features"):
+    with one_line("have equal features"):
         fitted(method, np.ones((600, 8)))
 
 
 def test_a_row_is_a_reference_and_has_no_metric_of_binary_codes(tmp_path: Path) -> None:
     store = Store(tmp_path)
-    run = Run.resolve("digits", "s1", "pq", {"bits": 16, "kmeans_iterations": 2})
+    run = on_digits("pq", {"bits": 16, "kmeans_iterations": 2})
     assert run.with_asymmetric() is run
     row = row_of(run, store)
     assert row.settings["query"] == "float"

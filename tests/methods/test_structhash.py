@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.optimize import linprog
+from support.on_digits import on_digits
 
 from hashbench.contract import TrainingData, TrainingFailed
 from hashbench.datasets.card import load_card
@@ -18,14 +19,13 @@ from hashbench.methods import METHODS, _column_generation
 from hashbench.methods._column_generation import Rows
 from hashbench.methods._pairs import Neighbours
 from hashbench.methods.structhash import COSTS, Loss, Settings, StructuredMaster
-from hashbench.runs.run import Run
 
 LOSSES: tuple[Loss, ...] = ("auc", "ndcg")
 
 
 def settings(**changes: Any) -> Settings:
     setting_values = {"bits": 16, "n_relevant": 10, "n_irrelevant": 10, **changes}
-    chosen = Run.resolve("digits", "s1", "structhash", setting_values).settings
+    chosen = on_digits("structhash", setting_values).settings
     assert isinstance(chosen, Settings)
     return chosen
 

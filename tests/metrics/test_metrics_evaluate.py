@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.one_line import one_line
 from support.strategies import CodeSet, code_sets
 
 from hashbench import metrics
 from hashbench.codes import pack
-from hashbench.foundation.errors import HashbenchError
 from hashbench.histogram import Histogram, count
 from hashbench.metrics import Metrics
 
@@ -54,7 +54,7 @@ def test_the_gain_is_of_the_levels_value_not_of_its_index() -> None:
 
 
 def test_a_level_whose_gain_no_float_holds_is_refused() -> None:
-    with pytest.raises(HashbenchError, match="level 1024"):
+    with one_line("level 1024"):
         metrics.evaluate(Histogram(np.ones((1, 1, 2), np.int64), np.array([0, 1024])), Metrics.parse(["ndcg"]))
 
 

@@ -6,18 +6,18 @@ import numpy as np
 import pytest
 
 from hashbench.foundation import paths
-from hashbench.foundation.errors import HashbenchError
 
 torch = pytest.importorskip("torch")
 timm = pytest.importorskip("timm", reason="timm is not installed")
 
 from safetensors.torch import save_file  # noqa: E402
+from support.on_digits import on_digits  # noqa: E402
+from support.one_line import one_line  # noqa: E402
 
 from hashbench.features import features_of_items, named  # noqa: E402
 from hashbench.foundation.execution import Execution  # noqa: E402
 from hashbench.models import MODELS, canonical_model  # noqa: E402
 from hashbench.runs.guard import row_of  # noqa: E402
-from hashbench.runs.run import Run  # noqa: E402
 from hashbench.runs.store import Store  # noqa: E402
 
 ITEMS = np.random.default_rng(0).integers(0, 256, (2, 32, 32, 3), dtype=np.uint8)
@@ -43,7 +43,7 @@ def test_features_are_those_of_timms_network(tmp_path: Path, name: str, side: in
 
 def test_all_layers_of_a_network_of_timm_are_trained(tmp_path: Path) -> None:
     values = {"bits": 8, "model": "timm_test_convnext_32px", "weights": "none", "epochs": 1}
-    run = Run.resolve("digits", "s1", "talr_ap", values)
+    run = on_digits("talr_ap", values)
     row = row_of(run, Store(tmp_path), Execution(device="cpu"))
     assert row.status == "ok"
     assert (row.metrics["ap"].mean or 0) > 0.15  # at random it is .1
@@ -64,7 +64,7 @@ def test_random_weights_are_the_same_every_time() -> None:
     ],
 )
 def test_what_timm_does_not_have_is_one_line(name: str, fault: str) -> None:
-    with pytest.raises(HashbenchError, match=fault):
+    with one_line(fault):
         model = MODELS.get(name)
         assert model.pretrained is not None
         model.backbone((3, *model.pretrained.input.size))
@@ -77,7 +77,7 @@ def test_weights_that_the_hub_does_not_give_name_the_file_to_get(monkeypatch: py
         raise OSError("no route\nto host")
 
     monkeypatch.setattr(huggingface_hub, "hf_hub_download", offline)
-    with pytest.raises(HashbenchError) as error:
+    with one_line() as error:
         named("timm:convnext_atto")[1].build((32, 32, 3), 255.0)
     text = str(error.value)
     assert "weights of timm_convnext_atto cannot be downloaded (OSError: no route to host)" in text
@@ -108,5 +108,5 @@ def test_weights_of_the_hub_are_kept_where_they_are_found_again(
 
 def test_without_timm_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "timm", None)
-    with pytest.raises(HashbenchError, match=r"need the extra timm: .*\[timm\]"):
+    with one_line(r"need the extra timm: .*\[timm\]"):
         MODELS.get("timm:resnet10t")

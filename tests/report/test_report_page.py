@@ -12,12 +12,12 @@ from support import stored_rows
 from support.command_line import CommandLine
 from support.declared_figures import declare
 from support.fake_rows import row_of_run, with_config
+from support.on_digits import on_digits
 from support.report_root import MEANS, report_root, tiny_row
 
 from hashbench.report import page as page_module
 from hashbench.report.contents import gather
 from hashbench.runs.row import Row
-from hashbench.runs.run import Run
 from hashbench.runs.store import Store
 
 HOSTILE = '</script><script>alert("1")</script><img src=x onerror=alert(2)>'
@@ -108,7 +108,7 @@ def test_a_trained_run_says_rate_epochs_and_batch(hashbench: CommandLine) -> Non
 
 def test_a_page_of_one_table_has_its_runs_and_figures_only(hashbench: CommandLine) -> None:
     store = Store.default()
-    other = Run.resolve("digits", "s1", "lsh", {"bits": 32})
+    other = on_digits("lsh", {"bits": 32})
     store.write(row_of_run(other, ap=0.5))
     whole = hashbench.json("report")
     assert whole["tables"] == 2

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 from support import stored_rows
 from support.command_line import CommandLine
+from support.one_line import one_line
 from support.stored_rows import edited
 
-from hashbench.foundation.errors import CheckFailed, HashbenchError
+from hashbench.foundation.errors import CheckFailed
 from hashbench.runs.row import from_line
 from hashbench.runs.store import Store
 
@@ -33,7 +34,7 @@ def results(tmp_path: Path) -> Path:
 
 
 def fault(results: Path) -> str:
-    with pytest.raises(HashbenchError) as caught:
+    with one_line() as caught:
         list(Store(results).rows())
     text = str(caught.value)
     place = f"{results}/rows/cifar10-s1.jsonl:1: "

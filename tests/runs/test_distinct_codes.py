@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.on_digits import on_digits
 
 from hashbench.codes import files, pack
 from hashbench.codes.distinct import DistinctCodes, count_distinct
 from hashbench.runs.guard import row_of
-from hashbench.runs.run import Run
 from hashbench.runs.store import Store
 
 
@@ -31,7 +31,7 @@ def test_distinct_codes_are_those_of_a_set(seed: int, n_bits: int, n: int) -> No
 @pytest.mark.parametrize("bits", [1, 4, 70])
 def test_a_row_counts_the_codes_that_the_run_saved(tmp_path: Path, bits: int) -> None:
     store = Store(tmp_path)
-    row = row_of(Run.resolve("digits", "s1", "lsh", {"bits": bits}), store)
+    row = row_of(on_digits("lsh", {"bits": bits}), store)
     assert row.distinct_codes == distinct_of(store.run_folder(row.run) / "codes.npz")
     assert row.distinct_codes.queries <= min(500, 2**bits)
     assert store.find("digits", "s1", row.run) == row
@@ -42,7 +42,7 @@ def test_a_run_of_sparse_codes_counts_them_and_a_search_without_codes_does_not(t
     small |= {"augment_per": "item", "model": "mlp"}
     store = Store(tmp_path)
     settings = {"d": 8, "k": 2, "model": "mlp", **{f"base.{key}": value for key, value in small.items()}}
-    row = row_of(Run.resolve("digits", "s1", "sparse_th", settings), store)
+    row = row_of(on_digits("sparse_th", settings), store)
     with np.load(store.run_folder(row.run) / "codes.npz") as saved:
         n_items = len(set(map(bytes, saved["buckets"])))
         top = np.sort(np.argsort(-saved["query_activations"], axis=1, kind="stable")[:, :2], axis=1)

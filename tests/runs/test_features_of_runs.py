@@ -8,12 +8,13 @@ from unittest.mock import ANY
 import h5py
 import numpy as np
 import pytest
+from support.on_digits import on_digits
+from support.one_line import one_line
 from support.stored_toy import parts, store_toy
 
 from hashbench.datasets.card import load_card
 from hashbench.datasets.store import path_of
 from hashbench.features import open_features
-from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.execution import Execution
 from hashbench.runs.data import open_data, own_rows
 from hashbench.runs.execute import FITTED, execute
@@ -49,7 +50,7 @@ def test_features_name_the_run() -> None:
     [("gits", "unknown features 'gits': did you mean gist"), ("small_cnn", "small_cnn is trained from scratch")],
 )
 def test_features_that_do_not_exist_are_one_line(name: str, complaint: str) -> None:
-    with pytest.raises(HashbenchError) as caught:
+    with one_line() as caught:
         Run.resolve("cifar10", "s1", "lsh", {"bits": 8, "features": name})
     assert complaint in str(caught.value)
 
@@ -86,7 +87,7 @@ def test_a_method_hashes_features_that_are_extracted_when_missing(
 
 
 def test_a_hasher_is_fitted_again_only_if_it_is_of_other_code_or_not_whole(tmp_path: Path) -> None:
-    spec = Run.resolve("digits", "s1", "lsh", {"bits": 8})
+    spec = on_digits("lsh", {"bits": 8})
     hasher = tmp_path / "hasher.npz"
     fitted = tmp_path / FITTED
     first = execute(spec, tmp_path, Execution())
@@ -120,5 +121,5 @@ def test_a_process_reads_data_and_features_once_until_the_file_changes(images: n
     np.testing.assert_array_equal(mended.items, first.items)
     with h5py.File(path_of(load_card("toy")), "r+") as file:
         file["items"][0] = 255 - file["items"][0]
-    with pytest.raises(HashbenchError, match="another checksum"):
+    with one_line("another checksum"):
         open_data(run)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from support.command_line import CommandLine
+from support.on_digits import on_digits
 
 from hashbench.runs.interrupted import interrupted
 from hashbench.runs.run import Run
@@ -44,7 +45,7 @@ def test_the_command_names_the_run_again(
     share: float | None,
     hashbench: CommandLine,
 ) -> None:
-    run = Run.resolve("digits", "s1", "talr_ap", settings, **more)
+    run = on_digits("talr_ap", settings, **more)
     cut_off(run, epochs)
     (found,) = interrupted(Store.default(), ["hashbench", "--root", "my root"])
     assert found.run == str(run.name)
@@ -58,7 +59,7 @@ def test_the_command_names_the_run_again(
 
 
 def test_how_far_a_run_came_is_read_without_pytorch(monkeypatch: pytest.MonkeyPatch) -> None:
-    cut_off(Run.resolve("digits", "s1", "talr_ap", DEEP), 13)
+    cut_off(on_digits("talr_ap", DEEP), 13)
     for name in ("torch", "hashbench.training.checkpoint"):
         monkeypatch.setitem(sys.modules, name, None)
     (found,) = interrupted(Store.default())
@@ -67,7 +68,7 @@ def test_how_far_a_run_came_is_read_without_pytorch(monkeypatch: pytest.MonkeyPa
 
 def test_what_cannot_be_continued_or_is_none_is_no_interrupted_run() -> None:
     store = Store.default()
-    run = Run.resolve("digits", "s1", "talr_ap", DEEP)
+    run = on_digits("talr_ap", DEEP)
     folder = cut_off(run)
     assert len(list(interrupted(store))) == 1
     with store.run_lock(folder.name, wait=False):
@@ -88,8 +89,8 @@ def test_a_run_that_its_method_refuses_is_no_interrupted_run(hashbench: CommandL
 
 
 def test_lists_and_status_have_it(hashbench: CommandLine) -> None:
-    of_table = Run.resolve("digits", "s1", "talr_ap", {"bits": 12})
-    other = Run.resolve("digits", "s1", "itq", {"bits": 7})
+    of_table = on_digits("talr_ap", {"bits": 12})
+    other = on_digits("itq", {"bits": 7})
     folder = cut_off(of_table, of_table.settings.model_dump()["epochs"] // 2)
     cut_off(other)
     line = "interrupted at 50%: hashbench train talr_ap digits --protocol s1 --bits 12 continues"

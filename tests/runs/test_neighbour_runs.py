@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.one_line import one_line
 from support.stored_toy import parts, store_toy
 
 from hashbench import histogram
 from hashbench.codes import files
 from hashbench.contract import BitSettings
 from hashbench.datasets.relevance import relevance_of
-from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.execution import Execution
 from hashbench.methods import METHODS
 from hashbench.runs.data import open_data, require_supervision
@@ -76,7 +76,7 @@ def test_a_method_is_told_the_metric(metric: str, due: str, tmp_path: Path) -> N
 
 def test_more_neighbours_than_there_are_items_are_refused(tmp_path: Path) -> None:
     vectors(tmp_path, rule(k=500))
-    with pytest.raises(HashbenchError, match="k = 500 neighbours"):
+    with one_line("k = 500 neighbours"):
         row_of(Run.resolve("toy", "s1", "lsh", {"bits": 16}), Store(tmp_path / "results"))
     assert not list((tmp_path / "results").rglob("*.npz"))
 
@@ -92,8 +92,8 @@ def test_methods_are_run_where_there_is_what_they_learn_from(tmp_path: Path) -> 
         for name, method in usable:
             run = Run.resolve("toy", "s1", name, {"bits": 16, **(HEAD if method.needs_torch else {})})
             phrase = refused.get(method.supervision)
-            with pytest.raises(HashbenchError, match=f"^{name} {phrase}") if phrase else nullcontext():
+            with one_line(f"^{name} {phrase}") if phrase else nullcontext():
                 require_supervision(run)
-    with pytest.raises(HashbenchError, match=f"talr_ap {NEITHER}"):
+    with one_line(f"talr_ap {NEITHER}"):
         row_of(Run.resolve("toy", "s1", "talr_ap", {"bits": 16, **HEAD}), Store(tmp_path / "results"))
     assert not (tmp_path / "results").exists()

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from support.fake_rows import row_of_run
 from support.limits import file_size_limit
+from support.on_digits import on_digits
 
 from hashbench.foundation.execution import Execution
 from hashbench.jobs import follow, ray
@@ -19,7 +20,7 @@ from hashbench.runs.store import Store
 
 
 def lsh(seed: int = 0) -> Run:
-    return Run.resolve("digits", "s1", "lsh", {"bits": 8}, seed=seed)
+    return on_digits("lsh", {"bits": 8}, seed=seed)
 
 
 class _Nodes:

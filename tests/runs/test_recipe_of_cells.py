@@ -3,10 +3,11 @@
 from pathlib import Path
 
 import pytest
+from support.on_digits import on_digits
+from support.one_line import one_line
 from support.searches import changed_root
 
 from hashbench.foundation.config import Setting
-from hashbench.foundation.errors import HashbenchError
 from hashbench.runs.run import Run
 from hashbench.runs.settings import recipes
 from hashbench.tables import spec
@@ -70,7 +71,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run(method: str, given: dict[str, Setting], recipe: str | None = None) -> Run:
-    return Run.resolve("digits", "s1", method, given, recipe=recipe)
+    return on_digits(method, given, recipe=recipe)
 
 
 def test_what_a_recipe_tunes_is_as_the_method_has_it_without_that(root: Path) -> None:
@@ -109,7 +110,7 @@ def test_the_recipe_of_a_cell_chooses_the_run(root: Path) -> None:
     assert [runs.stated for runs in itq] == [{"recipe": "our_defaults"}, {}, {"recipe": "other"}]
     assert [each.entries()["iterations"][0].value for each in itq] == [50, 7, 5]
     (root / "experiments" / "tables" / "recipes.toml").write_text(TABLE.replace('"our_defaults"', '"our_default"'))
-    with pytest.raises(HashbenchError, match=r"unknown recipe 'our_default'.*our_defaults"):
+    with one_line(r"unknown recipe 'our_default'.*our_defaults"):
         spec.load("recipes")
 
 
@@ -121,7 +122,7 @@ def test_the_values_of_another_recipe_stand_in_place_of_the_closest_ones_and_nam
     dpsh = run("dpsh", LINEAR, "other").settings
     assert dpsh.pairing == "memory"
     assert dpsh.lr == 0.75  # type: ignore[attr-defined]
-    with pytest.raises(HashbenchError, match="unknown recipe of lsh 'other'"):
+    with one_line("unknown recipe of lsh 'other'"):
         run("lsh", given, "other")
 
 

@@ -10,6 +10,7 @@ from threading import Event, Thread
 
 import pytest
 from support.dying import Doomed
+from support.on_digits import on_digits
 from support.stored_toy import small_images
 from support.waiting import lives, until
 
@@ -74,7 +75,7 @@ def test_one_that_fails_does_not_stop_the_others(tmp_path: Path) -> None:
 def test_a_training_that_fails_is_stored_as_failed(tmp_path: Path) -> None:
     pytest.importorskip("torch")
     store = Store(tmp_path)
-    wild = Run.resolve("digits", "s1", "dpsh", {"bits": 8, "lr": 1e30})
+    wild = on_digits("dpsh", {"bits": 8, "lr": 1e30})
     found = outcomes([wild], store)[0]
     assert found.row is not None and store.find("digits", "s1", str(wild.name)) == found.row
     assert "smaller lr" in str(found.failure)
@@ -146,7 +147,7 @@ from hashbench.runs.store import Store
 running.RunTask = Doomed
 signal.signal(signal.SIGINT, signal.default_int_handler)
 if __name__ == "__main__":
-    specs = [Run.resolve("digits", "s1", "lsh", {"bits": 16}, seed=seed) for seed in range(3)]
+    specs = [on_digits("lsh", {"bits": 16}, seed=seed) for seed in range(3)]
     try:
         list(running.run_all(specs, Store(Path(sys.argv[1])), Execution(device="cpu"), running.Plan(jobs=2)))
     except KeyboardInterrupt:

@@ -12,9 +12,10 @@ import pytest
 from support.dying import Doomed
 from support.fake_rows import row_of_run
 from support.limits import file_size_limit
+from support.on_digits import on_digits
+from support.one_line import one_line
 
 from hashbench.foundation import paths, provenance
-from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.execution import Execution
 from hashbench.jobs import node as node_files
 from hashbench.jobs.node import Sent, run_on_this_node
@@ -66,7 +67,7 @@ def row_in(found: Any) -> Row:
 
 
 def test_a_node_returns_the_row_and_the_files_and_keeps_neither(node: Path, tmp_path: Path) -> None:
-    spec = Run.resolve("digits", "s1", "lsh", {"bits": 8})
+    spec = on_digits("lsh", {"bits": 8})
     result = made(spec)
     here = row_of(spec, Store(tmp_path / "here"), Execution(device="cpu"))
     row = row_in(result)
@@ -91,11 +92,11 @@ def test_a_node_returns_the_row_and_the_files_and_keeps_neither(node: Path, tmp_
 def test_a_run_that_takes_too_long_or_cannot_be_made_has_no_row(node: Path) -> None:
     (node / "results").mkdir(parents=True, mode=0o700)
     (node / "results" / "deaths-0").write_text("endless")
-    task = Doomed(Run.resolve("digits", "s1", *LSH), Store(Path("driver")), Execution(device="cpu"), timeout_s=3)
+    task = Doomed(on_digits(*LSH), Store(Path("driver")), Execution(device="cpu"), timeout_s=3)
     found = run_on_this_node(Sent(task, [], provenance.code()), unread)
     assert isinstance(found, TookTooLong) and str(found) == "it took longer than 0.05 minutes (--timeout)"
-    with pytest.raises(HashbenchError) as error:
-        made(Run.resolve("digits", "s1", "itq", {"bits": 96}))
+    with one_line() as error:
+        made(on_digits("itq", {"bits": 96}))
     assert re.fullmatch(f"{HERE}96 bits from 64 features: at most 64 bits", str(error.value))
 
 
@@ -109,7 +110,7 @@ def test_a_run_needs_its_data_its_features_and_its_base(tmp_path: Path) -> None:
     found = RunTask(spec, store, Execution()).inputs()
     assert [each.place for each in found] == ["data/cifar10/cifar10.h5", "data/cifar10/features/gist.h5"]
     assert [f"data/{each.file.path.read_text()}" for each in found] == [each.place for each in found]
-    assert RunTask(Run.resolve("digits", "s1", *LSH), store, Execution()).inputs() == []  # it comes with scikit-learn
+    assert RunTask(on_digits(*LSH), store, Execution()).inputs() == []  # it comes with scikit-learn
 
 
 def test_the_base_of_a_run_is_sent_with_its_row(tmp_path: Path) -> None:
@@ -133,9 +134,9 @@ def test_a_full_disk_of_a_node_is_one_line_and_leaves_nothing(
 ) -> None:
     """The same run is done when there is room."""
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")  # of the process that executes the run: it would be cut off
-    spec = Run.resolve("digits", "s1", *LSH)
+    spec = on_digits(*LSH)
     here = row_of(spec, Store(tmp_path / "here"), Execution(device="cpu"))
-    with file_size_limit(4000), pytest.raises(HashbenchError) as error:
+    with file_size_limit(4000), one_line() as error:
         made(spec)
     assert str(error.value).startswith(f"{HERE}{node}/results/runs/{spec.name}")
     assert ": cannot be written (File too large): " in str(error.value)
@@ -149,7 +150,7 @@ def test_the_clock_of_a_node_decides_nothing(node: Path, tmp_path: Path, monkeyp
     (tmp_path / "skew" / "sitecustomize.py").write_text(SKEWED)
     search = [str(tmp_path / "skew"), str(Path(node_files.__file__).parents[2]), os.environ.get("PYTHONPATH", "")]
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(search))
-    spec = Run.resolve("digits", "s1", *LSH)
+    spec = on_digits(*LSH)
     here = row_of(spec, Store(tmp_path / "here"), Execution(device="cpu"))
     row = row_in(made(spec, timeout_s=200))
     assert row.artefacts["histogram"] == here.artefacts["histogram"]

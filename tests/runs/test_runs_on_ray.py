@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from support.on_digits import on_digits
+from support.one_line import one_line
 from support.ray_nodes import Nodes, two_nodes
 from support.waiting import lives, until
 
@@ -30,11 +32,11 @@ on_ray(endless(), Path(sys.argv[1]), sys.argv[2])
 
 
 def short() -> list[Run]:
-    return [Run.resolve("digits", "s1", "talr_ap", {"bits": 8, "epochs": 40}, seed=seed) for seed in range(4)]
+    return [on_digits("talr_ap", {"bits": 8, "epochs": 40}, seed=seed) for seed in range(4)]
 
 
 def endless() -> list[Run]:
-    return [Run.resolve("digits", "s1", "talr_ap", {"bits": 8, "epochs": 10**6}, seed=seed) for seed in range(2)]
+    return [on_digits("talr_ap", {"bits": 8, "epochs": 10**6}, seed=seed) for seed in range(2)]
 
 
 def on_ray(specs: list[Run], results: Path, address: str) -> list[str | None]:
@@ -114,13 +116,12 @@ def test_runs_end_with_a_driver_that_is_killed(nodes: Nodes, tmp_path: Path) -> 
 
 @pytest.mark.ray
 def test_an_address_without_a_cluster_is_one_line(tmp_path: Path) -> None:
-    from hashbench.foundation.errors import HashbenchError
 
     for address, text in (
         ("127.0.0.1:1", "--ray 127.0.0.1:1: no cluster there: "),
         ("local", "--ray local: on one machine --jobs N"),
         ("ray://127.0.0.1:1", "--ray ray://127.0.0.1:1: start hashbench on a node of the cluster, with --ray auto"),
     ):
-        with pytest.raises(HashbenchError) as error:
+        with one_line() as error:
             on_ray(short(), tmp_path, address)
         assert str(error.value).startswith(text)

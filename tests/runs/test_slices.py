@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.command_line import CommandLine
+from support.on_digits import on_digits
 from support.waiting import until
 
 from hashbench.contract import TimeIsOver
@@ -27,7 +28,7 @@ AT_ONCE = Execution(device="cpu", stop_at=0.0)  # the time of a call is over aft
 
 
 def run_called(method: str, settings: dict[str, Any]) -> Run:
-    return Run.resolve("digits", "s1", method, settings if method != "mihash" else {"bits": 8, **settings})
+    return on_digits(method, settings if method != "mihash" else {"bits": 8, **settings})
 
 
 @pytest.mark.parametrize("method, settings", RUNS)
@@ -92,7 +93,7 @@ def test_a_slice_does_not_wait_for_another_process_when_its_time_is_over(
 
 @pytest.mark.parametrize("jobs, seconds", [(1, 1.0), (2, 0.0)], ids=["in this process", "too late, in workers"])
 def test_one_run_begins_and_stops_after_an_epoch(jobs: int, seconds: float, tmp_path: Path) -> None:
-    runs = [Run.resolve("digits", "s1", "mihash", {"bits": 8, "epochs": 10**6}, seed=seed) for seed in range(2)]
+    runs = [on_digits("mihash", {"bits": 8, "epochs": 10**6}, seed=seed) for seed in range(2)]
     execution = Execution(device="cpu", stop_at=time.monotonic() + seconds)
     assert list(run_all(runs, Store(tmp_path), execution, Plan(jobs))) == []
     assert len(list(tmp_path.glob(f"runs/*/{checkpoint.FILE}"))) == 1

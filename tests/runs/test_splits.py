@@ -5,11 +5,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.on_digits import on_digits
+from support.one_line import one_line
 
 from hashbench.datasets.card import load_card
 from hashbench.datasets.protocol import split_seeds
 from hashbench.datasets.split import draw
-from hashbench.foundation.errors import CheckFailed, HashbenchError
+from hashbench.foundation.errors import CheckFailed
 from hashbench.runs.data import open_data
 from hashbench.runs.guard import row_of
 from hashbench.runs.row import Row
@@ -25,7 +27,7 @@ SPARSE |= {"base.augment_per": "item"}
 
 @pytest.fixture
 def row(tmp_path: Path) -> Row:
-    return row_of(Run.resolve("digits", "s1", "lsh", {"bits": 8}, split_seed=7), Store(tmp_path / "results"))
+    return row_of(on_digits("lsh", {"bits": 8}, split_seed=7), Store(tmp_path / "results"))
 
 
 def test_the_seed_of_the_split_is_in_the_name_the_row_and_the_configuration(row: Row, tmp_path: Path) -> None:
@@ -34,7 +36,7 @@ def test_the_seed_of_the_split_is_in_the_name_the_row_and_the_configuration(row:
     assert row.seed == 0
     assert row.config["data"]["split"]["seed"] == 7
     assert "ids_sha256" not in row.config["data"]["split"]
-    own = Run.resolve("digits", "s1", "lsh", {"bits": 8})
+    own = on_digits("lsh", {"bits": 8})
     assert str(own.name).startswith(OWN) and own.name.cell_hash != row.cell_hash
     assert own.derived_seed != Run.from_row(row).derived_seed
     assert Store(tmp_path / "results").find("digits", "s1", row.run) == row
@@ -54,7 +56,7 @@ def test_the_run_is_on_the_split_that_the_seed_draws(row: Row) -> None:
     labels = data.dataset.labels
     expected = draw(data.run.protocol, labels, "digits/s1-7", 7)
     assert np.array_equal(data.ids.query_ids, expected.query_ids)
-    own = open_data(Run.resolve("digits", "s1", "lsh", {"bits": 8}))
+    own = open_data(on_digits("lsh", {"bits": 8}))
     assert not np.array_equal(data.ids.query_ids, own.ids.query_ids)
     assert row.ids_sha256 == data.ids.sha256 != own.ids.sha256
 
@@ -68,7 +70,7 @@ def test_a_row_of_another_rule_than_that_of_the_card_is_refused(row: Row) -> Non
 
 def test_the_base_is_on_the_same_split_and_comes_back_from_the_row(tmp_path: Path) -> None:
     store = Store(tmp_path)
-    spec = Run.resolve("digits", "s1", "sparse_th", SPARSE, split_seed=3)
+    spec = on_digits("sparse_th", SPARSE, split_seed=3)
     assert spec.base is not None
     assert spec.base.name.split_seed == 3
     assert spec.base.name.data == spec.name.data
@@ -83,7 +85,7 @@ def test_the_base_is_on_the_same_split_and_comes_back_from_the_row(tmp_path: Pat
 
 
 def test_a_published_split_has_no_other() -> None:
-    with pytest.raises(HashbenchError) as caught:
+    with one_line() as caught:
         Run.resolve("cifar10", "s2_official", "lsh", {"bits": 8}, split_seed=7)
     said = "split 7: nothing is drawn in cifar10 s2_official, its ids are given: it has one split"
     assert str(caught.value) == said

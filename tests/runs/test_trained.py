@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 from support.command_line import CommandLine
+from support.one_line import one_line
 
 from hashbench import TrainedRun, load, train
 from hashbench.datasets.card import load_card
 from hashbench.datasets.store import open_dataset
-from hashbench.foundation.errors import HashbenchError
 from hashbench.runs.run import Run
 from hashbench.runs.store import Store
 
@@ -69,17 +69,17 @@ def test_load_encodes_as_the_command_does(
     ],
 )
 def test_other_items_are_refused(trained: TrainedRun, change: Any, complaint: str) -> None:
-    with pytest.raises(HashbenchError, match=complaint):
+    with one_line(complaint):
         trained.encode(change(items()[:5]))
 
 
 def test_what_cannot_be_trained_or_loaded_is_one_line(trained: TrainedRun, results: Path) -> None:
-    with pytest.raises(HashbenchError, match="unknown setting of itq 'nbits': did you mean bits"):
+    with one_line("unknown setting of itq 'nbits': did you mean bits"):
         train("itq", "digits", nbits=12, results=results)
     other = "rows are read from .*; hashbench --results FOLDER, in Python results=FOLDER"
-    with pytest.raises(HashbenchError, match=f"unknown run 'digits-s1-lsh'.*{other}"):
+    with one_line(f"unknown run 'digits-s1-lsh'.*{other}"):
         load("digits-s1-lsh", results=results)
-    with pytest.raises(HashbenchError, match="the working files of this run are not here: this trains it again: "):
+    with one_line("the working files of this run are not here: this trains it again: "):
         TrainedRun(trained.row, Store(results / "away")).encode(items()[:5])
 
 
@@ -96,15 +96,13 @@ def test_a_run_folder_encodes_elsewhere_without_the_card(
     assert found.row == trained.row
     assert np.array_equal(found.encode(given), expected) is True
     assert np.array_equal(load(str(moved)).encode(given), expected)
-    with pytest.raises(HashbenchError, match=r"items: values from 30 to 4.; 0 to 16 are expected"):
+    with one_line(r"items: values from 30 to 4.; 0 to 16 are expected"):
         found.encode(given + 30)
     (moved / "run.json").write_text("{}")
-    with pytest.raises(HashbenchError, match=r"any name/run\.json: damaged"):
+    with one_line(r"any name/run\.json: damaged"):
         load(moved)
     (moved / "run.json").unlink()  # as in a folder that an older hashbench made
-    with pytest.raises(
-        HashbenchError, match=r"any name: run\.json is missing, .* is loaded by its name, where its row is"
-    ):
+    with one_line(r"any name: run\.json is missing, .* is loaded by its name, where its row is"):
         load(moved)
-    with pytest.raises(HashbenchError, match=r"nowhere: no such folder of a run"):
+    with one_line(r"nowhere: no such folder of a run"):
         load(tmp_path / "nowhere")

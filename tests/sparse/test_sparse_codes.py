@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 from support import sparse_oracles
+from support.one_line import one_line
 
-from hashbench.foundation.errors import HashbenchError
 from hashbench.sparse.codes import SparseCodes, preference, top_k
 
 FEW_VALUES = st.sampled_from([-2.0, -0.0, 0.0, 0.5, 3.0])  # so that ties abound
@@ -49,12 +49,12 @@ def test_unsigned_activations_are_compared_as_numbers() -> None:
     ],
 )
 def test_what_is_no_code_is_refused(buckets: object, d: int, message: str) -> None:
-    with pytest.raises(HashbenchError, match=message):
+    with one_line(message):
         SparseCodes(np.asarray(buckets), d)
 
 
 def test_activations_must_be_finite_and_k_must_fit() -> None:
-    with pytest.raises(HashbenchError, match="not finite"):
+    with one_line("not finite"):
         top_k(np.array([[0.0, np.inf]]), 1)
-    with pytest.raises(HashbenchError, match="k = 4"):
+    with one_line("k = 4"):
         top_k(np.zeros((2, 3)), 4)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.one_line import one_line
 
-from hashbench.foundation.errors import HashbenchError
 from hashbench.sparse import search
 from hashbench.sparse.codes import SparseCodes, top_k
 from hashbench.sparse.index import Index, build
@@ -94,11 +94,11 @@ def test_blocks_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_bad_queries_are_refused(changes: dict[str, object], message: str) -> None:
     index, *_ = clustered(50, 4, 1, 2)
     arguments = {"activations": np.ones((2, 4)), "embeddings": np.zeros((2, 2)), "top": 3, **changes}
-    with pytest.raises(HashbenchError) as caught:
+    with one_line() as caught:
         query(index, **arguments)  # type: ignore[arg-type]
     assert message in str(caught.value)
 
 
 def test_an_embedding_for_each_code_is_needed() -> None:
-    with pytest.raises(HashbenchError, match=r"one row \[m\] for each code"):
+    with one_line(r"one row \[m\] for each code"):
         build(SparseCodes(np.zeros((3, 1), int), 1), np.zeros((2, 3)))

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from support.on_digits import on_digits
 from torch import Tensor
 
 from hashbench.contract import TrainingData
@@ -20,7 +21,6 @@ from hashbench.losses import (
     tie_aware_ndcg,
 )
 from hashbench.methods import METHODS
-from hashbench.runs.run import Run
 
 BITS = 6
 EXAMPLES = 40
@@ -72,7 +72,7 @@ def fit(
     """The weights after three epochs; the last batch of an epoch is one of two."""
     folder.mkdir(exist_ok=True)
     given = {"bits": BITS, "epochs": 3, "batch_size": 29, **changes}
-    chosen = Run.resolve("digits", "s1", method, given)
+    chosen = on_digits(method, given)
     rng = np.random.default_rng(0)
     items = rng.integers(0, 17, (60, 8, 8, 1), np.uint8)
     data = TrainingData(

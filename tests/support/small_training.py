@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 import torch
+from support.on_digits import on_digits
 from torch import Tensor
 
 from hashbench.contract import TrainingData
 from hashbench.foundation.execution import Execution
 from hashbench.losses import RowObjective
-from hashbench.runs.run import Run
 from hashbench.training.settings import DeepSettings, TrainingSettings
 
 CLASSES = 5
@@ -30,7 +30,7 @@ class Embedding(TrainingSettings):
 def settings(**changes: Any) -> DeepSettings:
     """Those of TALR-AP on the digits, small."""
     values = {"bits": 6, "epochs": 3, "batch_size": 20, **changes}
-    chosen = Run.resolve("digits", "s1", "talr_ap", values).settings
+    chosen = on_digits("talr_ap", values).settings
     assert isinstance(chosen, DeepSettings)
     return chosen
 

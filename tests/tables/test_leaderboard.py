@@ -20,11 +20,11 @@ from hypothesis.extra.numpy import arrays
 from support import committed
 from support.command_line import CommandLine
 from support.fake_rows import fake_hash, fake_row
+from support.one_line import one_line
 from support.toy_root import REPOSITORY
 
 from hashbench.datasets.protocol import N_SPLITS
 from hashbench.foundation.config import parse
-from hashbench.foundation.errors import HashbenchError
 from hashbench.runs.row import Row
 from hashbench.runs.store import Store
 from hashbench.showing.ink import write
@@ -385,13 +385,13 @@ def test_a_wrong_declaration_is_one_line(
     fill: Fill, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, old: str, new: str, why: str
 ) -> None:
     declare(tmp_path, monkeypatch, BOARD.replace(old, new))
-    with pytest.raises(HashbenchError) as raised:
+    with one_line() as raised:
         fill(aps())
     assert why in str(raised.value)
 
 
 def test_only_tuned_settings_are_ranked(fill: Fill) -> None:
-    with pytest.raises(HashbenchError, match="settings of our_defaults; tuned are expected"):
+    with one_line("settings of our_defaults; tuned are expected"):
         fill(aps(), recipe="our_defaults")
 
 

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 import yaml
+from support.one_line import one_line
 
 from hashbench import __version__
 from hashbench.datasets.card import cards, load_card
 from hashbench.foundation.config import read_toml
-from hashbench.foundation.errors import HashbenchError
 from hashbench.methods import METHODS
 from hashbench.metrics import METRICS
 from hashbench.runs.settings import method_file
@@ -173,13 +173,13 @@ def test_an_entry_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 def test_a_wrong_entry_is_refused_in_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, entry: dict[str, Any], complaint: str
 ) -> None:
-    with pytest.raises(HashbenchError, match=rf"papers\.toml: on_codes: .*{re.escape(complaint)}"):
+    with one_line(rf"papers\.toml: on_codes: .*{re.escape(complaint)}"):
         load(tmp_path, monkeypatch, as_toml(entry))
 
 
 @pytest.mark.parametrize("text", ["title = 'x'\n", "['two words']\ntype = 'misc'\n", "['{a}']\ntype = 'misc'\n"])
 def test_a_wrong_key_is_refused_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
-    with pytest.raises(HashbenchError, match=r"papers\.toml: .*an entry is a table"):
+    with one_line(r"papers\.toml: .*an entry is a table"):
         load(tmp_path, monkeypatch, text)
 
 

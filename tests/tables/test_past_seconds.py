@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 from support.fake_rows import fake_row, sample_spec
+from support.on_digits import on_digits
 
 from hashbench.runs.past import Past
 from hashbench.runs.row import Row, Seconds, to_line
-from hashbench.runs.run import Run
 from hashbench.runs.store import Line
 
 
@@ -20,7 +20,7 @@ def past(seconds: float, dataset: str, status: str = "ok", budget: str = "full",
     return row.model_copy(update={**names, "seconds": took, "config": {**names, "settings": settings}})
 
 
-WANTED = Run.resolve("digits", "s1", "dpsh", {"bits": 12, "model": "mlp"})
+WANTED = on_digits("dpsh", {"bits": 12, "model": "mlp"})
 CLOSE = [past(seconds, "digits", model="mlp", bits=12) for seconds in (10, 20, 90)]
 OTHER_SIZE = [past(200, "digits", model="mlp", bits=48)]
 OTHER_PROTOCOL = [past(700, "digits/s2", model="mlp", bits=12)]

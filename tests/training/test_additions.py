@@ -4,10 +4,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.on_digits import on_digits
 from support.small_training import examples, same
 
 from hashbench.methods import METHODS
-from hashbench.runs.run import Run
 from hashbench.training.hasher import DeepHasher
 from hashbench.training.settings import DeepSettings
 
@@ -15,7 +15,7 @@ SMALL = {"bits": 6, "epochs": 2, "batch_size": 20, "lr": 0.01}
 
 
 def settings(method: str, **given: object) -> DeepSettings:
-    found = Run.resolve("digits", "s1", method, {**SMALL, **given}).settings
+    found = on_digits(method, {**SMALL, **given}).settings
     assert isinstance(found, DeepSettings)
     return found
 

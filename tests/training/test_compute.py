@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from support.on_digits import on_digits
 
 from hashbench.contract import TrainingData
 from hashbench.foundation.execution import Execution
@@ -18,7 +19,7 @@ from hashbench.training.settings import DeepSettings
 
 
 def cell(seed: int = 0, **given: int | str) -> Run:
-    return Run.resolve("digits", "s1", "talr_ap", {"bits": 16, **given}, seed=seed)
+    return on_digits("talr_ap", {"bits": 16, **given}, seed=seed)
 
 
 def settings(**given: int | str) -> DeepSettings:
@@ -79,5 +80,5 @@ def test_a_row_says_how_it_was_computed_and_is_the_same_cell(tmp_path: Path) -> 
         {"precision": "float32", "compiled": False, "channels_last": True, "processes": 1},
         {"precision": "bfloat16", "compiled": False, "channels_last": True, "processes": 1},
     ]
-    shallow = Run.resolve("digits", "s1", "lsh", {"bits": 8})
+    shallow = on_digits("lsh", {"bits": 8})
     assert row_of(shallow, Store(tmp_path)).arithmetic is None

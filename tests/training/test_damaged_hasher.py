@@ -4,16 +4,16 @@ import json
 from pathlib import Path
 
 import pytest
+from support.on_digits import on_digits
+from support.one_line import one_line
 
-from hashbench.foundation.errors import HashbenchError
-from hashbench.runs.run import Run
 from hashbench.training.hasher import SHAPE, DeepHasher
 from hashbench.training.settings import TrainingSettings
 
 
 @pytest.fixture
 def settings() -> TrainingSettings:
-    chosen = Run.resolve("digits", "s1", "mihash", {"bits": 8}).settings
+    chosen = on_digits("mihash", {"bits": 8}).settings
     assert isinstance(chosen, TrainingSettings)
     return chosen
 
@@ -30,6 +30,6 @@ def settings() -> TrainingSettings:
 def test_a_damaged_shape_is_one_line(tmp_path: Path, settings: TrainingSettings, content: str, complaint: str) -> None:
     DeepHasher(settings, (8, 8, 1), 16.0).save(tmp_path)
     (tmp_path / SHAPE).write_text(content)
-    with pytest.raises(HashbenchError) as caught:
+    with one_line() as caught:
         DeepHasher.load(settings, tmp_path, "cpu")
     assert str(caught.value).startswith(f"{tmp_path}: not a whole hasher of these settings: {complaint}")

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 import torch
+from support.on_digits import on_digits
 from torch import nn
 
 from hashbench.foundation.execution import Execution
 from hashbench.runs.guard import load_hasher, row_of
-from hashbench.runs.run import Run
 from hashbench.runs.store import Store
 
 
@@ -16,7 +16,7 @@ def moved(tmp_path: Path, how: str) -> dict[str, bool]:
     """Whether training resnet9 moved the first running mean and the first scale from their initial 0 and 1."""
     settings = {"bits": 16, "model": "resnet9", "epochs": 1, "lr": 0.001, "batch_norm": how}
     store = Store(tmp_path)
-    row = row_of(Run.resolve("digits", "s1", "talr_ap", settings), store, Execution(device="cpu"))
+    row = row_of(on_digits("talr_ap", settings), store, Execution(device="cpu"))
     assert row.status == "ok", row.reason
     hasher = load_hasher(row, store, "cpu")
     assert isinstance(hasher, nn.Module)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 from support import small_fits
+from support.on_digits import on_digits
 from torch import Tensor, nn
 
 from hashbench.contract import TrainingData, TrainingFailed
@@ -47,7 +48,7 @@ CELLS: list[tuple[str, Settings, float]] = [(name, {}, LOWER.get(name, 0.9)) for
 
 
 def cell(method: str = "talr_ap", **settings: int | float | str) -> Run:
-    return Run.resolve("digits", "s1", method, {"bits": 16, **settings})
+    return on_digits(method, {"bits": 16, **settings})
 
 
 @pytest.mark.parametrize("precision", ["auto", "float32"])

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from support.on_digits import on_digits
 
 from hashbench.contract import TrainingData
 from hashbench.foundation.execution import Execution
 from hashbench.losses import RowObjective
 from hashbench.losses._classes import CentreObjective, HeadObjective
 from hashbench.methods import METHODS
-from hashbench.runs.run import Run
 from hashbench.training import loop
 from hashbench.training.loop import Trainer
 from hashbench.training.settings import DeepSettings
@@ -22,7 +22,7 @@ ITEMS = np.random.default_rng(0).integers(0, 17, (60, 8, 8, 1), np.uint8)
 
 
 def settings(method: str, **changes: Any) -> DeepSettings:
-    chosen = Run.resolve("digits", "s1", method, {"bits": 8, "epochs": 2, "batch_size": 29, **changes}).settings
+    chosen = on_digits(method, {"bits": 8, "epochs": 2, "batch_size": 29, **changes}).settings
     assert isinstance(chosen, DeepSettings)
     return chosen
 

@@ -2,9 +2,9 @@
 
 import pytest
 import torch
+from support.on_digits import on_digits
 from torch import Tensor, nn
 
-from hashbench.runs.run import Run
 from hashbench.training import optimiser
 from hashbench.training.settings import DeepSettings
 
@@ -12,7 +12,7 @@ RATES = [0.1, 0.1, 0.02, 0.02, 0.5]
 
 
 def settings(**changes: object) -> DeepSettings:
-    chosen = Run.resolve("digits", "s1", "talr_ap", {"bits": 3}).settings
+    chosen = on_digits("talr_ap", {"bits": 3}).settings
     assert isinstance(chosen, DeepSettings)
     return chosen.model_copy(update={"momentum": 0.9, "weight_decay": 0.01, **changes})
 

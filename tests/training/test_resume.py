@@ -16,10 +16,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from support.on_digits import on_digits
+from support.one_line import one_line
 
 from hashbench.cli._app import main
 from hashbench.contract import TrainingData, TrainingFailed
-from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.execution import Execution
 from hashbench.losses import as_row_objective, mihash, supervision_of
 from hashbench.methods import METHODS
@@ -125,7 +126,7 @@ def test_kill_9_at_three_moments_of_a_run(
 
 def small_training_data(folder: Path, method: str = "mihash", **changes: object) -> tuple[Run, TrainingData]:
     given = {"bits": 8, "epochs": 3, "batch_size": 30, **changes}
-    chosen = Run.resolve("digits", "s1", method, given)  # type: ignore[arg-type]
+    chosen = on_digits(method, given)  # type: ignore[arg-type]
     rng = np.random.default_rng(0)
     items = rng.integers(0, 17, (60, 8, 8, 1), np.uint8)
     return chosen, TrainingData(
@@ -222,7 +223,7 @@ def test_a_damaged_checkpoint_is_one_line(
     interrupted(tmp_path, monkeypatch)
     last = tmp_path / checkpoint.FILE
     last.write_bytes(damage(last.read_bytes()))
-    with pytest.raises(HashbenchError, match=r"checkpoint.pt: a damaged checkpoint.*: remove it to start over"):
+    with one_line(r"checkpoint.pt: a damaged checkpoint.*: remove it to start over"):
         weights(tmp_path)
 
 
@@ -230,7 +231,7 @@ def test_a_checkpoint_of_another_configuration_is_refused(tmp_path: Path) -> Non
     checkpoint.save(tmp_path, "another", 2, {}, {"arithmetic": "cuda bfloat16"})
     chosen, data = small_training_data(tmp_path)
     differs = r"another configuration \(its arithmetic is cuda bfloat16, here cpu float32\): remove it to start over"
-    with pytest.raises(HashbenchError, match=differs):
+    with one_line(differs):
         METHODS.get("mihash").fit(chosen.settings, data)
 
 
@@ -242,7 +243,7 @@ def test_a_checkpoint_is_never_unpickled(tmp_path: Path) -> None:
     buffer = io.BytesIO()
     torch.save({"config": Evil()}, buffer)
     (tmp_path / checkpoint.FILE).write_bytes(hashlib.sha256(buffer.getvalue()).digest() + buffer.getvalue())
-    with pytest.raises(HashbenchError, match="damaged checkpoint"):
+    with one_line("damaged checkpoint"):
         checkpoint.load(tmp_path, "config")
     assert not (tmp_path / "owned").exists()
 
@@ -264,7 +265,7 @@ def test_a_checkpoint_goes_once_the_hasher_is_whole(tmp_path: Path, monkeypatch:
 
 
 def test_a_loss_that_is_not_finite_fails_the_run_and_leaves_a_row(tmp_path: Path) -> None:
-    wild = Run.resolve("digits", "s1", "dpsh", {"bits": 8, "lr": 1e30})
+    wild = on_digits("dpsh", {"bits": 8, "lr": 1e30})
     row = row_of(wild, Store(tmp_path))
     assert row.status == "failed"
     assert row.metrics == {}

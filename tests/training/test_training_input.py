@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from support.on_digits import on_digits
+from support.one_line import one_line
 
 from hashbench.contract import TrainingData, TrainingFailed
-from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.execution import Execution
 from hashbench.methods import METHODS
-from hashbench.runs.run import Run
 from hashbench.training.settings import DeepSettings
 
 DEEP = [name for name in METHODS.names if issubclass(METHODS.get(name).settings, DeepSettings)]
@@ -25,11 +25,11 @@ def fit(folder: Path, method: str, labels: NDArray[Any], items: NDArray[Any] | N
         items = np.random.default_rng(0).integers(0, 17, (len(labels), 8, 8, 1), np.uint8)
     data = TrainingData(items, labels, 16.0, seed=1, folder=folder, execution=Execution("cpu"))
     given = {"bits": 8, "epochs": 2, "batch_size": 5, **changes}
-    return METHODS.get(method).fit(Run.resolve("digits", "s1", method, given).settings, data)
+    return METHODS.get(method).fit(on_digits(method, given).settings, data)
 
 
 def complaint(folder: Path, method: str, labels: NDArray[Any], **changes: Any) -> str:
-    with pytest.raises(HashbenchError) as caught:
+    with one_line() as caught:
         fit(folder, method, labels, **changes)
     return str(caught.value)
 
@@ -66,10 +66,10 @@ def test_a_class_with_one_example_is_only_ever_irrelevant(method: str, tmp_path:
 @pytest.mark.parametrize("method", DEEP)
 def test_features_that_nothing_can_be_learnt_from_are_refused(method: str, tmp_path: Path) -> None:
     features = np.random.default_rng(0).standard_normal((20, 64)).astype(np.float32)
-    settings = Run.resolve("digits", "s1", method, {"bits": 8, "model": "linear"}).settings
+    settings = on_digits(method, {"bits": 8, "model": "linear"}).settings
 
     def refusal(items: NDArray[Any]) -> str:
-        with pytest.raises(HashbenchError) as caught:
+        with one_line() as caught:
             METHODS.get(method).fit(settings, TrainingData(items, np.arange(20) % 2, 1.0, seed=1, folder=tmp_path))
         return str(caught.value)
 

@@ -4,17 +4,17 @@ import math
 
 import pytest
 import torch
+from support.on_digits import on_digits
 
 from hashbench.losses import label_levels
 from hashbench.relevance.labels import ClassRelevance
-from hashbench.runs.run import Run
 from hashbench.training import inputs
 from hashbench.training.optimiser import learning_rate, tanh_scale
 from hashbench.training.settings import DeepSettings, PulseSettings
 
 
 def settings(**changes: object) -> DeepSettings:
-    chosen = Run.resolve("digits", "s1", "talr_ap", {"bits": 12}).settings
+    chosen = on_digits("talr_ap", {"bits": 12}).settings
     assert isinstance(chosen, DeepSettings)
     return chosen.model_copy(update=changes)
 
@@ -46,7 +46,7 @@ def test_one_cycle_is_torchs(n_steps: int) -> None:
 
 def test_bins_are_given_or_follow_the_bits() -> None:
     def bins(**changes: object) -> int:
-        chosen = Run.resolve("digits", "s1", "talr_ap", {"bits": 12}).settings.model_copy(update=changes)
+        chosen = on_digits("talr_ap", {"bits": 12}).settings.model_copy(update=changes)
         assert isinstance(chosen, PulseSettings)
         return chosen.bins
 

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 import torch
 from support import tiny_matconvnet as tiny
+from support.on_digits import on_digits
+from support.one_line import one_line
 from support.stored_toy import small_images
 from typer.testing import CliRunner
 
@@ -21,7 +23,6 @@ from hashbench.foundation.execution import Execution
 from hashbench.losses import as_row_objective, supervision_of
 from hashbench.models import Model, vggf
 from hashbench.runs.guard import load_hasher
-from hashbench.runs.run import Run
 from hashbench.runs.store import Store
 from hashbench.training.hasher import DeepHasher
 from hashbench.training.loop import Trainer
@@ -45,9 +46,7 @@ def mat(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def settings(**given: int | float | str) -> DeepSettings:
-    chosen = Run.resolve(
-        "digits", "s1", "talr_ap", {"bits": 8, "model": "vggf", "epochs": 2, "batch_size": 20, **given}
-    ).settings
+    chosen = on_digits("talr_ap", {"bits": 8, "model": "vggf", "epochs": 2, "batch_size": 20, **given}).settings
     assert isinstance(chosen, DeepSettings)
     return chosen
 
@@ -95,7 +94,7 @@ def test_the_official_file_may_lie_anywhere_and_another_is_named_by_its_checksum
         (mine, mat, f"this run starts from weights = sha256:{sha256}"),
         (mine, None, "name their file with --weights FILE"),
     ):
-        with pytest.raises(HashbenchError, match=complaint):
+        with one_line(complaint):
             start(chosen, examples(tmp_path, file and str(file)))
 
 

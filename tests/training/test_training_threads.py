@@ -7,10 +7,10 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="needs the extra train")
 
+from support.one_line import one_line  # noqa: E402
 from torch import nn  # noqa: E402
 
 from hashbench.features import FeatureModule, _extract  # noqa: E402
-from hashbench.foundation.errors import HashbenchError  # noqa: E402
 from hashbench.training import device  # noqa: E402
 
 
@@ -60,7 +60,7 @@ def test_features_that_are_not_finite_name_their_items(monkeypatch: pytest.Monke
     monkeypatch.setattr(_extract, "available_cores", lambda: 2)
     items = np.zeros((10, 3), np.uint8)
     items[7, 1] = 200
-    with pytest.raises(HashbenchError, match="features of items 6 to 7 are not all finite"):
+    with one_line("features of items 6 to 7 are not all finite"):
         list(_extract._in_order(FeatureModule(Doubled(), 3, {}), items, 0, 2, torch.device("cpu")))
 
 
@@ -82,6 +82,6 @@ def test_a_missing_driver_is_one_line(why: str, monkeypatch: pytest.MonkeyPatch)
         raise RuntimeError(why)
 
     monkeypatch.setattr(torch, "empty", empty)
-    with pytest.raises(HashbenchError) as caught:
+    with one_line() as caught:
         device.pick_device("cuda")
     assert str(caught.value) == f"device 'cuda' is not here: {why.partition('.')[0]}: auto, cpu or cuda[:N]"

@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 
 import pytest
+from support.on_digits import on_digits
+from support.one_line import one_line
 from support.searches import question, trial
 
-from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.execution import DEFAULT
 from hashbench.foundation.files import locked
 from hashbench.runs.run import Run
@@ -55,7 +56,7 @@ def test_a_search_that_another_process_does_is_one_line() -> None:
     search = Search("small", question(["lsh"]))
     todo = tuning.missing(search, ["lsh"], 1, 1, retry=False)
     folder = path_of("small").with_name(".small")
-    with locked(folder / "lock", wait=False), pytest.raises(HashbenchError, match="another process does this search"):
+    with locked(folder / "lock", wait=False), one_line("another process does this search"):
         next(tuning.made(search, todo, DEFAULT, Plan()))
 
 
@@ -101,7 +102,7 @@ def test_the_trials_after_the_first_24_lie_around_the_best_so_far() -> None:
 def test_our_defaults_are_a_trial_that_can_be_chosen_and_is_no_centre_of_others() -> None:
     search = Search("small", question(["itq"]))
     (defaults, run), *_ = search.question.trials("itq", 1, 1, {})
-    assert run.settings == Run.resolve("digits", "s1", "itq", {"bits": 16}, recipe=OUR_DEFAULTS).settings
+    assert run.settings == on_digits("itq", {"bits": 16}, recipe=OUR_DEFAULTS).settings
     search = search.with_trials([defaults.model_copy(update={"ap": 0.6}), trial("itq", 1, 0.5), trial("itq", 2, None)])
     (chosen,) = choices(search)
     assert chosen.searched == {"iterations": 50}

@@ -4,10 +4,11 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from support.on_digits import on_digits
+from support.one_line import one_line
 from support.searches import changed_root
 
 from hashbench.foundation.config import Setting
-from hashbench.foundation.errors import HashbenchError
 from hashbench.runs.run import Run
 from hashbench.tuning.choice import Choice
 from hashbench.tuning.recipe import require_use, with_choices
@@ -97,7 +98,7 @@ def test_missing_sections_are_added() -> None:
     ],
 )
 def test_lines_that_it_cannot_change_are_one_line(section: str) -> None:
-    with pytest.raises(HashbenchError) as caught:
+    with one_line() as caught:
         with_choices("new", HEAD + section, [choice("mihash", lr=2.5)], "heads")
     assert str(caught.value).startswith("new: the values cannot be written between its lines: ")
 
@@ -112,19 +113,19 @@ def test_what_a_method_has_from_a_recipe_that_is_extended_stays(
     before = path.read_text()
     own = before.partition("[methods.")[0].rstrip() + "\n"
     path.write_text(own)
-    usual = Run.resolve("digits", "s1", "dpsh", {"bits": 16, "model": "mlp", "eta": 0.0125})
+    usual = on_digits("dpsh", {"bits": 16, "model": "mlp", "eta": 0.0125})
     path.write_text(with_choices("mlp_digits", own, [choice("dpsh", eta=0.0125)], "heads"))
-    written = Run.resolve("digits", "s1", "dpsh", {"bits": 16, "model": "mlp"})
+    written = on_digits("dpsh", {"bits": 16, "model": "mlp"})
     assert written.settings == usual.settings
     assert written.name.settings == usual.name.settings
 
 
 def test_a_recipe_of_another_network_is_one_line() -> None:
-    usual = Run.resolve("digits", "s1", "itq", {"bits": 32})
+    usual = on_digits("itq", {"bits": 32})
     kernel = Run.resolve("usps", "structhash", "structhash", {"bits": 32, "hash_functions": "kernel"})
-    require_use("mlp_digits", Run.resolve("digits", "s1", "dpsh", {"bits": 32, "model": "mlp"}))
+    require_use("mlp_digits", on_digits("dpsh", {"bits": 32, "model": "mlp"}))
     require_use("heads_resnet9", usual)
     require_use("kernel_structhash", kernel)
     for run in (usual, kernel):
-        with pytest.raises(HashbenchError, match=f"recipe mlp_digits is for mlp networks .* {run.name.method} has "):
+        with one_line(f"recipe mlp_digits is for mlp networks .* {run.name.method} has "):
             require_use("mlp_digits", run)

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from support.one_line import one_line
 from support.searches import question, search_of
 
-from hashbench.foundation.errors import HashbenchError
 from hashbench.tuning.search import Search, names, path_of
 
 SMALL = search_of({"lsh": [[0.25, 0.5], [None, 0.125]], "itq": [[0.75, 0.5]]})
@@ -25,7 +25,7 @@ def test_what_is_saved_is_read_again_and_its_lines_are_in_order() -> None:
         *(("lsh", 1, 0), ("lsh", 1, 1), ("lsh", 2, 0), ("lsh", 2, 1)),
     ]
     assert Search.load("smal") is None
-    with pytest.raises(HashbenchError, match="unknown search 'smal': did you mean small"):
+    with one_line("unknown search 'smal': did you mean small"):
         Search.named("smal")
 
 
@@ -42,7 +42,7 @@ def test_a_search_that_was_packed_goes_on_packed() -> None:
     stored.save()
     assert not plain.exists() and lzma.decompress(packed.read_bytes()) == content
     packed.write_bytes(packed.read_bytes()[:-9])
-    with pytest.raises(HashbenchError, match=r"small\.jsonl\.xz: not a readable search"):
+    with one_line(r"small\.jsonl\.xz: not a readable search"):
         Search.load("small")
 
 
@@ -80,7 +80,7 @@ def test_a_damaged_file_is_one_line(change: Callable[[list[str]], list[str]], li
     SMALL.save()
     path = path_of("small")
     path.write_text("".join(f"{each}\n" for each in change(path.read_text().splitlines())))
-    with pytest.raises(HashbenchError) as caught:
+    with one_line() as caught:
         Search.load("small")
     assert str(caught.value).startswith(f"{path}:{line}: ") and complaint in str(caught.value)
     assert "restore the file" in str(caught.value)

@@ -3,10 +3,9 @@
 from pathlib import Path
 
 import numpy as np
-import pytest
+from support.one_line import one_line
 
 from hashbench.codes import files
-from hashbench.foundation.errors import HashbenchError
 
 rng = np.random.default_rng(3)
 QUERY = rng.integers(0, 2, (3, 12), np.uint8)
@@ -37,7 +36,7 @@ def test_two_files_are_named_by_their_arrays(tmp_path: Path) -> None:
 def test_what_is_missing_is_said_without_labels(tmp_path: Path) -> None:
     path = tmp_path / "codes.npz"
     np.savez(path, database_codes=DATABASE)
-    with pytest.raises(HashbenchError) as raised:
+    with one_line() as raised:
         files.load_codes(path)
     assert str(raised.value) == (
         f"{path}: query_codes is missing: query_codes, database_codes are expected, or --array query-codes=FILE:KEY; "

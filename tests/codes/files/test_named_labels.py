@@ -10,10 +10,10 @@ import h5py
 import numpy as np
 import pytest
 from support.damaged_codes import Arrays, Writer, npy, npz
+from support.one_line import one_line
 from support.small_pieces import small_pieces
 
 from hashbench.codes import files
-from hashbench.foundation.errors import HashbenchError
 from hashbench.relevance.labels import LabelRelevance
 
 NAMES = np.array(["cat", "Häschen", "dog", ""])
@@ -64,7 +64,7 @@ def test_names_are_read_as_classes(
 
 def wrong(folder: Path, **labels: Any) -> str:
     np.savez(folder / "codes.npz", **(CODES | LABELS | labels))
-    with pytest.raises(HashbenchError) as caught:
+    with one_line() as caught:
         files.load(folder / "codes.npz")
     return str(caught.value)
 
@@ -85,7 +85,7 @@ def test_two_members_of_one_name_are_refused(tmp_path: Path) -> None:
     with warnings.catch_warnings(), zipfile.ZipFile(path, "a") as archive:
         warnings.simplefilter("ignore")  # zipfile warns of the second
         archive.write(tmp_path / "other.npy", "query_codes.npy")
-    with pytest.raises(HashbenchError) as caught:
+    with one_line() as caught:
         files.load(path)
     assert str(caught.value) == (
         f"{path}: query_codes is in it twice, and which one is meant cannot be known: save it once"

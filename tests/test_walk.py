@@ -126,8 +126,7 @@ def steps_of(block: str) -> list[Step]:
     return [Step(line, None) for line in lines if line.startswith("hashbench ")]
 
 
-# test_gpu_box follows its page
-WALKED = [(page, step) for page in PAGES if page.name != "gpu-box.md" for step in steps(page)]
+WALKED = [(page, step) for page in PAGES if page.name != "gpu-box.md" for step in steps(page)]  # it takes days
 
 
 def runnable() -> list[tuple[Path, Step]]:

@@ -297,17 +297,6 @@ def test_a_full_disk_leaves_the_file_as_it_was(hashbench: CommandLine) -> None:
     assert line == "sum.npz: cannot be written (File too large): make room or write elsewhere"
 
 
-def test_options_that_have_moved_work_for_one_release(hashbench: CommandLine) -> None:
-    former = hashbench.done("eval whole.npz --query-codes query_codes --bit-order=big")
-    assert former.out == hashbench.done("eval whole.npz --array query-codes=query_codes --layout big").out
-    assert former.err.splitlines() == [
-        "note: --query-codes of hashbench eval is now --array query-codes=query_codes",
-        "note: --bit-order of hashbench eval is now --layout big",
-    ]
-    note = "note: --query-codes of hashbench eval-shards is now --array"
-    assert note in hashbench("eval-shards --query-codes whole.npz:query_codes --shards none.npz").err
-
-
 def change(part: Callable[[Arrays], Arrays]) -> None:
     shard = dict(np.load("db-9.npz"))
     np.savez("db-9.npz", **{**shard, **part(shard)})

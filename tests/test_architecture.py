@@ -1,14 +1,13 @@
 """Who may know whom, and what may not be imported before it is needed."""
 
 import ast
-import subprocess
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
+from support.python import python
 
 PACKAGE = Path(__file__).resolve().parent.parent / "hashbench"
 
@@ -180,8 +179,7 @@ def test_few_modules_stand_at_the_top() -> None:
 
 def loaded_by(statement: str) -> set[str]:
     code = f"import sys\n{statement}\nprint(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
-    return set(done.stdout.splitlines()[-1].split())
+    return set(python(code).splitlines()[-1].split())
 
 
 def test_help_imports_nothing_heavy() -> None:

@@ -10,12 +10,12 @@ import subprocess
 import sys
 import tomllib
 import zipfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
-from support.command_line import call
+from support.command_line import CommandLine
 from support.one_line import one_line
 
 from hashbench.foundation import registry
@@ -35,75 +35,70 @@ from hashbench.metrics import Metric
 METRIC = Metric(summary="a metric of another package", paper="", evaluate=lambda histogram, name: None)
 """
 
-Install = Callable[..., None]
+Install = Callable[..., Path]
 
 
 @pytest.fixture
-def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
-    """Puts a package on the path: its metadata, its entry points and its modules, as an installer would."""
+def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install]:
+    """Puts a package on the path, as an installer would: metadata, an entry point, and the module ``other`` of it."""
     monkeypatch.setattr(sys, "path", [str(tmp_path / "site"), *sys.path])
     monkeypatch.setattr(sys, "dont_write_bytecode", True)  # a module that a test writes twice is read twice
 
-    def installed(name: str, entries: str | bytes, folder: str = "site", version: str = "1.0", **modules: str) -> None:
-        site = tmp_path / folder
-        metadata = site / f"{name.replace('-', '_')}-{version}.dist-info"
+    def installed(
+        entry: str | bytes = "some_metric = other:METRIC",
+        other: str = METRIC,
+        name: str = "other_metrics",
+        version: str = "1.0",
+        group: str = "hashbench.metrics",
+        folder: str = "site",
+    ) -> Path:
+        metadata = tmp_path / folder / f"{name}-{version}.dist-info"
         metadata.mkdir(parents=True)
         (metadata / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
-        (metadata / "entry_points.txt").write_bytes(entries if isinstance(entries, bytes) else entries.encode())
-        for module, text in modules.items():
-            (site / f"{module}.py").write_text(text)
-            monkeypatch.delitem(sys.modules, module, raising=False)
+        entries = entry if isinstance(entry, bytes) else f"[{group}]\n{entry}\n".encode()
+        (metadata / "entry_points.txt").write_bytes(entries)
+        (tmp_path / folder / "other.py").write_text(other)
+        monkeypatch.delitem(sys.modules, "other", raising=False)
         registry.entry_points.cache_clear()
+        return tmp_path / folder
 
     yield installed
     registry.entry_points.cache_clear()
 
 
-def metrics() -> "Catalogue[Metric]":
+def metrics() -> Catalogue[Metric]:
     """The catalogue of metrics as a process that starts now sees it."""
     return Catalogue("metric", "hashbench.metrics", "METRIC", Metric, group="hashbench.metrics")
 
 
-def entries(*lines: str, group: str = "hashbench.metrics") -> str:
-    return "\n".join([f"[{group}]", *lines, ""])
-
-
 def test_an_entry_of_another_package_joins_without_being_imported(install: Install) -> None:
-    install("other-metrics", entries("Some-Metric = other_metrics:METRIC"), other_metrics=METRIC)
+    site = install("Some-Metric = other:METRIC")
     catalogue = metrics()
     assert {"some_metric", "ap"} <= set(catalogue.names)
     assert catalogue.names == sorted(catalogue.names)
-    assert "other_metrics" not in sys.modules
     assert "some-metric" in catalogue
+    assert catalogue.folder("some-metric") == site
+    assert "other" not in sys.modules
     assert catalogue.get("SOME_METRIC").summary == "a metric of another package"
-    assert catalogue.get("some-metric") is sys.modules["other_metrics"].METRIC
-    assert catalogue.provider("some-metric") == "other-metrics 1.0"
+    assert catalogue.get("some-metric") is sys.modules["other"].METRIC
+    assert catalogue.provider("some-metric") == "other_metrics 1.0"
     assert catalogue.provider("ap") is None
     assert catalogue.folder("ap") is None
     assert dict(catalogue.usable()).keys() == set(catalogue.names)
-
-
-def test_the_folder_of_a_module_is_found_without_importing_it(install: Install, tmp_path: Path) -> None:
-    install("other-metrics", entries("some_metric = other_metrics:METRIC"), other_metrics="raise RuntimeError")
-    assert metrics().folder("some-metric") == tmp_path / "site"
-    assert "other_metrics" not in sys.modules
-
-
-def test_an_unknown_name_is_answered_with_those_of_other_packages_too(install: Install) -> None:
-    install("other-metrics", entries("some_metric = other_metrics:METRIC"), other_metrics=METRIC)
     with one_line("unknown metric 'some-metrc': did you mean some_metric"):
-        metrics().get("some-metrc")
+        catalogue.get("some-metrc")
 
 
 def test_other_groups_and_catalogues_without_one_are_not_joined(install: Install) -> None:
-    install("other-metrics", entries("some_metric = other_metrics:METRIC", group="hashbench.models"))
+    install(group="hashbench.models")
     assert "some_metric" not in metrics()
-    install("others", entries("some_loss = others:LOSS", group="hashbench.losses"))
+    install("some_loss = other:LOSS", name="others", group="hashbench.losses")
     assert "some_loss" not in Catalogue("loss", "hashbench.losses", "LOSS", object)
 
 
-def refusal(name: str, catalogue: "Catalogue[Metric]") -> str:
+def refusal(name: str) -> str:
     """The one line with which the name is refused, by all that asks for the entry; all others stay usable."""
+    catalogue = metrics()
     assert name in catalogue.names
     assert set(dict(catalogue.usable())) == set(catalogue.names) - {name}
     with pytest.raises(OutsideError) as caught:
@@ -112,75 +107,65 @@ def refusal(name: str, catalogue: "Catalogue[Metric]") -> str:
 
 
 def test_a_name_of_hashbench_is_refused_with_both_packages(install: Install) -> None:
-    install("other-metrics", entries("AP = other_metrics:METRIC"), other_metrics=METRIC)
-    expected = "metric ap: hashbench and other-metrics 1.0 each have one of this name: uninstall other-metrics 1.0"
-    assert refusal("ap", metrics()) == expected
+    install("AP = other:METRIC")
+    expected = "metric ap: hashbench and other_metrics 1.0 each have one of this name: uninstall other_metrics 1.0"
+    assert refusal("ap") == expected
     with pytest.raises(OutsideError, match="each have one of this name"):
         metrics().folder("ap")
 
 
 def test_a_name_of_two_packages_is_refused_with_both(install: Install) -> None:
-    install("one-package", entries("some_metric = one:METRIC"), one=METRIC)
-    install("two-package", entries("some-metric = two:METRIC"), version="2.5", two=METRIC)
-    refused = refusal("some_metric", metrics())
-    both = re.fullmatch(r"metric some_metric: (.*) and (.*) each have one of this name: uninstall \1 or \2", refused)
-    assert both is not None and set(both.groups()) == {"one-package 1.0", "two-package 2.5"}
+    install(name="one")
+    install("some-metric = other:METRIC", name="two", version="2.5")
+    both = re.fullmatch(
+        r"metric some_metric: (.*) and (.*) each have one of this name: uninstall \1 or \2", refusal("some_metric")
+    )
+    assert both is not None
+    assert set(both.groups()) == {"one 1.0", "two 2.5"}
 
 
 @pytest.mark.parametrize(
     "entry, module, complaint",
     [
-        (
-            "other:METRIC",
-            "import no_such_module_at_all",
-            "ModuleNotFoundError: No module named 'no_such_module_at_all'",
-        ),
-        ("other:METRIC", "1 / 0", "ZeroDivisionError: division by zero"),
-        ("other:METRIC", "raise SystemExit(3)", "SystemExit: 3"),
-        ("other:METRIC", "raise ValueError('two\\nlines')", "ValueError: two lines"),
-        ("other:METRIC", "this is no Python", "SyntaxError: invalid syntax"),
-        ("other:METRIC", "", "AttributeError: module 'other' has no attribute 'METRIC'"),
-        ("nowhere_to_be_found:METRIC", "", "ModuleNotFoundError: No module named 'nowhere_to_be_found'"),
-        ("not a module", "", "AttributeError: "),
+        ("other:METRIC", "1 / 0", "cannot be imported (ZeroDivisionError: division by zero"),
+        ("other:METRIC", "raise SystemExit(3)", "cannot be imported (SystemExit: 3"),
+        ("other:METRIC", "raise ValueError('two\\nlines')", "cannot be imported (ValueError: two lines"),
+        ("other:METRIC", "this is no Python", "cannot be imported (SyntaxError: invalid syntax"),
+        ("other:METRIC", "", "cannot be imported (AttributeError: module 'other' has no attribute 'METRIC'"),
+        ("nowhere:METRIC", "", "cannot be imported (ModuleNotFoundError: No module named 'nowhere'"),
+        ("not a module", "", "cannot be imported (AttributeError: "),
+        ("other:METRIC", "METRIC = 'text'", "a str; a Metric is expected"),
     ],
 )
-def test_what_cannot_be_imported_is_one_line(install: Install, entry: str, module: str, complaint: str) -> None:
-    install("other-metrics", entries(f"some_metric = {entry}"), other=module)
-    refused = refusal("some_metric", metrics())
-    start = f"other-metrics 1.0: hashbench.metrics: some_metric = {entry!r}: cannot be imported ({complaint}"
-    assert refused.startswith(start)
-
-
-def test_an_entry_of_another_type_is_one_line(install: Install) -> None:
-    install("other-metrics", entries("some_metric = other:METRIC"), other="METRIC = 'text'")
-    assert refusal("some_metric", metrics()).endswith("some_metric = 'other:METRIC': a str; a Metric is expected")
+def test_what_cannot_be_used_is_one_line(install: Install, entry: str, module: str, complaint: str) -> None:
+    install(f"some_metric = {entry}", module)
+    start = f"other_metrics 1.0: hashbench.metrics: some_metric = {entry!r}: {complaint}"
+    assert refusal("some_metric").startswith(start)
 
 
 @pytest.mark.parametrize("name", ["../up", "a b", "1st", "größe"])
 def test_a_name_that_cannot_be_part_of_a_file_s_name_is_refused(install: Install, name: str) -> None:
-    install("other-metrics", entries(f"{name} = other:METRIC"), other=METRIC)
-    assert "a name of letters, digits and _ is expected" in refusal(name, metrics())
+    install(f"{name} = other:METRIC")
+    assert "a name of letters, digits and _ is expected" in refusal(name)
 
 
 def test_the_first_package_on_the_path_hides_another_version_of_it(install: Install) -> None:
-    install("other-metrics", entries("some_metric = other:METRIC"), version="2.0", other=METRIC)
-    install("other-metrics", entries("some_metric = other:METRIC"), folder="later", version="1.0", other="1 / 0")
-    sys.path.append(str(Path(sys.path[0]).parent / "later"))
-    catalogue = metrics()
-    assert catalogue.provider("some-metric") == "other-metrics 2.0"
-    assert catalogue.get("some-metric").summary == "a metric of another package"
+    install(version="2.0")
+    sys.path.append(str(install(other="1 / 0", folder="later")))
+    assert metrics().provider("some-metric") == "other_metrics 2.0"
+    assert metrics().get("some-metric").summary == "a metric of another package"
 
 
 @pytest.mark.parametrize("damaged", [b"\xff\xfe[hashbench.metrics]\n", b"[hashbench.metrics]\nno equals sign\n"])
 def test_a_damaged_package_hides_no_other(install: Install, damaged: bytes) -> None:
-    install("damaged", damaged)
-    install("other-metrics", entries("some_metric = other:METRIC"), other=METRIC)
+    install(damaged, name="damaged")
+    install()
     assert "some_metric" in metrics()
 
 
 def test_a_model_of_another_package_joins_those_of_torchvision(install: Install) -> None:
     model = "from hashbench.models import Model\nMODEL = Model('nothing', lambda shape: None)"
-    install("other-models", entries("some_model = other:MODEL", group="hashbench.models"), other=model)
+    install("some_model = other:MODEL", model, group="hashbench.models")
     models = Models("model", "hashbench.models", "MODEL", Model, group=MODELS.group)
     assert "some-model" in models
     assert models.get("some-model").summary == "nothing"
@@ -203,18 +188,19 @@ def run(
 
 
 def test_list_goes_on_where_entries_cannot_be_used(install: Install, tmp_path: Path) -> None:
-    lines = ["itq = fine:METHOD", "untold = fine:METHOD", "broken = away.inside:METHOD"]
-    install("other-methods", entries(*lines, group="hashbench.methods"), fine="", away="1 / 0")
-    path = [tmp_path / "site", REPOSITORY]
+    lines = "itq = fine:METHOD\nuntold = fine:METHOD\nbroken = other.inside:METHOD"
+    site = install(lines, "1 / 0", "other-methods", group="hashbench.methods")
+    (site / "fine.py").write_text("")
+    path = [site, REPOSITORY]
     listed = run(tmp_path, path, "list", "methods")
     assert listed.returncode == 1
     names = [line.split()[0] for line in listed.stdout.splitlines() if line]
     assert {"lsh", "talr_ap"} < set(names)
     assert not {"itq", "untold", "broken"} & set(names)
     broken, itq, untold, end = listed.stderr.splitlines()
-    assert broken.startswith("left out: other-methods 1.0: hashbench.methods: broken = 'away.inside:METHOD': ")
+    assert broken.startswith("left out: other-methods 1.0: hashbench.methods: broken = 'other.inside:METHOD': ")
     assert itq.startswith("left out: method itq: hashbench and other-methods 1.0 each have one of this name")
-    assert untold == f"left out: {tmp_path / 'site' / 'untold.toml'}: no such file"
+    assert untold == f"left out: {site / 'untold.toml'}: no such file"
     refused = run(tmp_path, path, "train", "itq", "digits", "--protocol", "s1", "--bits", "16")
     assert end == "error: 3 left out: see the lines above"
     assert refused.returncode == 2
@@ -222,8 +208,8 @@ def test_list_goes_on_where_entries_cannot_be_used(install: Install, tmp_path: P
 
 
 def test_doctor_goes_on_where_a_model_cannot_be_used(install: Install, tmp_path: Path) -> None:
-    install("other-models", entries("odd = gone:MODEL", group="hashbench.models"))
-    done = run(tmp_path, [tmp_path / "site", REPOSITORY], "doctor")
+    site = install("odd = gone:MODEL", group="hashbench.models")
+    done = run(tmp_path, [site, REPOSITORY], "doctor")
     assert done.returncode == 0
     assert done.stderr == ""
     assert "cifar10" in done.stdout
@@ -256,7 +242,7 @@ print(json.dumps(printed))
 
 
 @pytest.fixture
-def hashbench(site: Path, tmp_path: Path) -> Callable[..., list[str]]:
+def typed(site: Path, tmp_path: Path) -> Callable[..., list[str]]:
     """Runs commands, all in one process, with what is installed in ``site``, and gives what each prints."""
 
     def ran(*commands: str) -> list[str]:
@@ -269,8 +255,8 @@ def hashbench(site: Path, tmp_path: Path) -> Callable[..., list[str]]:
     return ran
 
 
-def test_the_example_is_listed(hashbench: Callable[..., list[str]]) -> None:
-    methods, metrics, shown = hashbench("list methods", "list metrics", "show skip-pca")
+def test_the_example_is_listed(typed: Callable[..., list[str]]) -> None:
+    methods, metrics, shown = typed("list methods", "list metrics", "show skip-pca")
     methods, metrics = (" ".join(listed.split()) for listed in (methods, metrics))
     summary = "the signs of principal components, without the first ones"
     assert f" skip_pca Skip-PCA: {summary}. Gong and Lazebnik (2011) " in methods and " itq ITQ: " in methods
@@ -286,8 +272,8 @@ def success(saved: Path, radius: int) -> float:
     return float(((distances <= radius) & relevant).any(axis=1).mean())
 
 
-def test_the_example_trains_and_scores(hashbench: Callable[..., list[str]], tmp_path: Path) -> None:
-    trained, _, scored = hashbench(
+def test_the_example_trains_and_scores(typed: Callable[..., list[str]], tmp_path: Path) -> None:
+    trained, _, scored = typed(
         "train skip-pca digits --protocol s1 --bits 24 --set skip=2 --json",
         "encode digits-s1-skip_pca-24b-s0 --out codes.npz",
         "eval codes.npz --metric success@r2 --metric ap --json",
@@ -303,11 +289,11 @@ def test_the_example_trains_and_scores(hashbench: Callable[..., list[str]], tmp_
     assert scores["success@r2"]["mean"] == pytest.approx(success(saved, 2), abs=1e-12)
 
 
-def test_the_deep_example_trains_with_the_settings_that_its_file_gives(hashbench: Callable[..., list[str]]) -> None:
+def test_the_deep_example_trains_with_the_settings_that_its_file_gives(typed: Callable[..., list[str]]) -> None:
     """The file gives all that DeepSettings leaves open, so the example runs where no recipe fits; it learns."""
     pytest.importorskip("torch")
     train = "train contrast digits --protocol s1 --bits 12 --model kernel --json"
-    trained, other = map(json.loads, hashbench(f"{train} --set epochs=8", f"{train} --set margin=6 --dry-run"))
+    trained, other = map(json.loads, typed(f"{train} --set epochs=8", f"{train} --set margin=6 --dry-run"))
     needed = {key for key, field in DeepSettings.model_fields.items() if field.is_required()} - {"bits", "model"}
     given = tomllib.loads((EXAMPLE / "example_hashing" / "contrast.toml").read_text())["parameters"]
     assert needed | {"margin"} <= given.keys()
@@ -367,13 +353,13 @@ HERE = "which is not installed here"
 
 
 @pytest.fixture
-def bundle(hashbench: Callable[..., list[str]], tmp_path: Path) -> Path:
+def bundle(typed: Callable[..., list[str]], tmp_path: Path) -> Path:
     """The bundle of a table with a method of the example, made where the example is installed."""
     tables = tmp_path / "root" / "experiments" / "tables"
     tables.mkdir(parents=True)
     (tables / "mine.toml").write_text(TABLE)
     shared = "--root root --results results"
-    hashbench(f"{shared} run mine --seeds 1", f"{shared} table mine --format csv", f"{shared} bundle mine -o mine.zip")
+    typed(f"{shared} run mine --seeds 1", f"{shared} table mine --format csv", f"{shared} bundle mine -o mine.zip")
     return tmp_path / "mine.zip"
 
 
@@ -383,63 +369,49 @@ def values(text: str) -> dict[tuple[str, str], str]:
 
 
 def test_a_bundle_renders_where_its_method_is_not_installed(
-    hashbench: Callable[..., list[str]], bundle: Path, capsys: pytest.CaptureFixture[str]
+    typed: Callable[..., list[str]], bundle: Path, hashbench: CommandLine
 ) -> None:
     """With the values that are shown where it is installed, and with the name of the package that is missing."""
-    (shown,) = hashbench("--root root --results results table mine --format csv")
+    (shown,) = typed("--root root --results results table mine --format csv")
     with zipfile.ZipFile(bundle) as archive:
         archive.extractall(bundle.parent / "unpacked")
     folder = bundle.parent / "unpacked" / "mine-bundle"
     assert json.loads((folder / "manifest.json").read_text())["packages"] == {"skip_pca": "example-hashing 0.1.0"}
     assert "skip_pca is a method of example-hashing 0.1.0." in (folder / "README.md").read_text()
     unpacked = ["--results", folder / "results", "--root", folder / "root"]
-    code, out, error = call(capsys, *unpacked, "table", "mine", "--format", "csv")
-    assert code == 0
-    assert error == ""
+    out = hashbench.printed(*unpacked, "table mine --format csv")
     assert values(out) == values(shown)
     assert all(values(out).values()) and len(set(values(out).values())) == 6
-    page = call(capsys, *unpacked, "table", "mine")[1]
+    page = hashbench(*unpacked, "table mine").out
     assert "- Method skip_pca is not installed here (example-hashing 0.1.0 brings it): its cells show the rows" in page
     assert "Settings unknown, of methods that are not installed here: digits." in page
-    assert f"needs method skip_pca, {HERE}" in " ".join(call(capsys, *unpacked, "status", "mine")[1].split())
-    assert f"skip_pca on digits s1: needs method skip_pca, {HERE}" in call(capsys, *unpacked, "run", "mine")[2]
-    code, _, error = call(capsys, *unpacked, "bundle", "mine", "-o", bundle.parent / "again.zip")
-    assert code == 2
-    assert error.count("\n") == 1
+    assert f"needs method skip_pca, {HERE}" in hashbench(*unpacked, "status mine").text
+    assert f"skip_pca on digits s1: needs method skip_pca, {HERE}" in hashbench(*unpacked, "run mine").err
+    error = hashbench.refused(*unpacked, "bundle mine -o", bundle.parent / "again.zip")
     assert "install the package that has it" in error
-    assert call(capsys, "verify", bundle)[0] == 0
+    hashbench.done("verify", bundle)
     (folder / "results" / "rows" / "digits-s1.jsonl").unlink()  # then nothing says that it is no error in writing
-    assert "unknown method 'skip_pca'" in call(capsys, *unpacked, "table", "mine")[2]
+    assert "unknown method 'skip_pca'" in hashbench(*unpacked, "table mine").err
 
 
 def test_rows_of_a_merged_bundle_are_compared(
-    bundle: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    bundle: Path, hashbench: CommandLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     own = bundle.parent / "own"
     monkeypatch.setenv("HASHBENCH_RESULTS", str(own))
     sides = "digits-s1-skip_pca-8b-s0", "digits-s1-lsh-8b"
-    code, out, _ = call(capsys, "results", "merge", bundle, "--dry-run")
-    assert code == 0
+    out = hashbench.done("results merge", bundle, "--dry-run").out
     assert out.splitlines()[0] == f"{own}: 6 rows would be merged (--dry-run)"
-    assert own.exists() is False
-    code, out, error = call(capsys, "results", "merge", bundle)
-    assert code == 0
-    assert error == ""
-    assert out.splitlines() == [
-        f"{own}: 6 rows merged",
-        "  6 copied",
-        f"  6 histograms kept in {own / 'evidence'}",
-    ]
+    assert not own.exists()
+    out = hashbench.printed("results merge", bundle)
+    assert out == f"{own}: 6 rows merged\n  6 copied\n  6 histograms kept in {own / 'evidence'}\n"
     (skip, *_) = [line.name for line in Store(own).begun(sides[0]) if "skip" not in line.row().settings]
-    code, out, error = call(capsys, "compare", skip, sides[1], "--json")
-    assert code == 0
-    assert error == ""
     row = Store(own).named(skip)
-    assert json.loads(out)["metrics"]["ap"]["a"] == pytest.approx(row.metrics["ap"].mean, abs=1e-12)
+    assert hashbench.json("compare", skip, sides[1])["metrics"]["ap"]["a"] == pytest.approx(
+        row.metrics["ap"].mean, abs=1e-12
+    )
     shutil.rmtree(own / "evidence")
-    code, _, error = call(capsys, "compare", skip, sides[1])
-    assert code == 2
-    assert error.count("\n") == 1
+    error = hashbench.refused("compare", skip, sides[1])
     assert f"its method is of the package example-hashing 0.1.0, {HERE}" in error
-    assert HERE in call(capsys, "encode", skip, "--out", bundle.parent / "codes.npz")[2]
-    assert "6 already here\n  6 histograms kept in" in call(capsys, "results", "merge", bundle)[1]
+    assert HERE in hashbench("encode", skip, "--out", bundle.parent / "codes.npz").err
+    assert "6 already here\n  6 histograms kept in" in hashbench("results merge", bundle).out

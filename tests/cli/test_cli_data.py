@@ -90,7 +90,7 @@ def test_split_check_says_which_queries_chose_settings_and_that_the_splits_test_
     line = "validation: 0 of the 259 queries of each of 2 lists are test queries of the first 5 splits (searches: ours)"
     assert code == 0
     assert err == ""
-    assert " ".join(out.split()).endswith(f"- {line}") is True
+    assert " ".join(out.split()).endswith(f"- {line}")
     validation = hashbench.json("split digits --check")["validation"]
     assert [(each["searches"], each["n_tested"], each["is_old"]) for each in validation] == [(["ours"], 0, False)]
     assert "validation" not in hashbench("split digits").out

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import typer
 from support.command_line import CommandLine
+from support.python import python
 
 from hashbench.cli import _terminal
 from hashbench.cli._app import SHORT_HELP, app
@@ -140,7 +141,7 @@ def test_completion_imports_nothing_heavy() -> None:
         "assert complete('methods')('lsh') == ['lsh'] and complete('datasets', 'tables', 'runs')('dig')\n"
         "assert not {'numpy', 'pydantic', 'hashbench.methods'} & set(sys.modules)"
     )
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+    python(code)
 
 
 def test_a_wrong_root_is_not_said_while_one_types(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,8 +2,6 @@
 
 import csv
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -11,6 +9,7 @@ from support import stored_rows
 from support.command_line import CommandLine
 from support.fake_rows import row_of_cell
 from support.on_digits import on_digits
+from support.python import python
 from support.toy_root import declare_table, table_of, toy_root
 
 from hashbench.figures import picture
@@ -76,7 +75,7 @@ def test_no_text_imports_pandas() -> None:
         "    except SystemExit as exit_:\n        assert not exit_.code\n"
         "    assert 'pandas' not in sys.modules, name"
     )
-    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, timeout=60)
+    python(code)
 
 
 def test_write_prints_the_table_then_the_paths_and_twice_gives_the_same_bytes(

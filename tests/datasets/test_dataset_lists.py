@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.one_line import one_line
 from support.toy_lists import CLASSES, ORDER, make_lists, pixels
+from support.toy_root import REPOSITORY
 
 from hashbench.datasets import store
 from hashbench.datasets.card import load_card
@@ -21,7 +22,6 @@ from hashbench.datasets.readers.image_lists import label_rows, read_list
 from hashbench.datasets.split import split
 from hashbench.foundation.errors import HashbenchError
 
-REPOSITORY = Path(__file__).resolve().parents[2]
 FORMS = ["", "image/", "./data/lists/image/", "/home/somebody/lists/val_image/", "C:\\\\Data\\\\image\\\\"]
 
 

@@ -1,7 +1,5 @@
 """``hashbench.score``: other people's training scripts call this."""
 
-import subprocess
-import sys
 from typing import Any
 
 import numpy as np
@@ -9,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.one_line import one_line
+from support.python import python
 from support.strategies import CodeSet, code_sets
 
 import hashbench
@@ -244,14 +243,12 @@ print(*faults or [len(found), found.count(found[0])])
 @pytest.mark.parametrize("processes", [2, pytest.param(100, marks=[pytest.mark.slow, pytest.mark.timeout(1200)])])
 def test_eight_threads_may_be_the_first_to_score(processes: int) -> None:
     for _ in range(processes):
-        done = subprocess.run([sys.executable, "-c", EIGHT_THREADS], capture_output=True, text=True, check=True)
-        assert done.stdout == "8 8\n"
+        assert python(EIGHT_THREADS) == "8 8\n"
 
 
 def test_to_import_hashbench_imports_nothing_heavy() -> None:
     listed = "{*hashbench.__all__} <= {*dir(hashbench)}"  # before anything of it is imported
     code = f"import sys, hashbench; print({listed}, 'numpy' in sys.modules); from hashbench import *; print(train)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.startswith("True False\n<function train ")
+    assert python(code).startswith("True False\n<function train ")
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         hashbench.nothing  # type: ignore[attr-defined]  # noqa: B018

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from support.command_line import CommandLine
 from support.hash_steps import BITS, D, OfSteps, hashers, items
 from support.one_line import one_line
+from support.python import python
 from support.small_training import settings
 
 from hashbench import TrainedRun, load, steps, train
@@ -619,8 +620,7 @@ def test_the_loader_of_an_export_imports_little(exported: Path, tmp_path: Path) 
     np.save(tmp_path / "items.npy", digits(5))
     code = f"import sys, hashbench; hashbench.load({str(exported)!r}).encode({str(tmp_path / 'items.npy')!r})"
     heavy = "print([name for name in ('torch', 'scipy', 'sklearn', 'numba', 'pandas') if name in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", f"{code}; {heavy}"], check=True, capture_output=True, text=True)
-    assert done.stdout.strip() == "[]"
+    assert python(f"{code}; {heavy}").strip() == "[]"
 
 
 def test_a_run_by_its_name_is_found_without_what_encodes_and_trains(

@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
+from support.toy_root import REPOSITORY
 
 from hashbench import figures
 from hashbench.figures import CellsFile, FigureSpec
@@ -13,9 +14,8 @@ from hashbench.runs.store import Store
 from hashbench.tables import spec
 from hashbench.tables.cell import Cell
 
-ROOT = Path(__file__).resolve().parents[2]
-SHARED = Path(os.environ.get("HASHBENCH_SHARED", ROOT.parent / "shared"))
-FIGURES = sorted(path.stem for path in (ROOT / "experiments" / "figures").glob("*.toml"))
+SHARED = Path(os.environ.get("HASHBENCH_SHARED", REPOSITORY.parent / "shared"))
+FIGURES = sorted(path.stem for path in (REPOSITORY / "experiments" / "figures").glob("*.toml"))
 
 
 def lines(paper: str) -> list[str]:

@@ -2,13 +2,12 @@
 
 import re
 import struct
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from support.declared_figures import CELLS, filled, measured, row_of, tiny
 from support.fake_rows import assert_golden
+from support.python import python
 
 from hashbench.figures import csv_text, pictures
 
@@ -44,7 +43,7 @@ def test_drawing_imports_no_torch_and_declaring_no_matplotlib() -> None:
         "heavy = {'torch', 'sklearn', 'pandas', 'scipy.linalg', 'matplotlib'} & set(sys.modules)\n"
         "assert not heavy, heavy"
     )
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+    python(code)
 
 
 NO_MATHEMATICS = r"$\frac$ of $x_i$"  # matplotlib fails where it reads it as mathematics

@@ -1,14 +1,13 @@
 """The picture: of what was measured only, the same bytes each time, every row named and told apart."""
 
 import struct
-import subprocess
-import sys
 from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import pytest
 from support.fake_rows import fake_hash, fake_row, sample_spec, sample_table
+from support.python import python
 
 from hashbench.figures import drawing_of_table, picture
 from hashbench.figures._drawing import _drawn
@@ -66,7 +65,7 @@ def test_what_users_write_is_no_mathematics() -> None:
 def test_matplotlib_is_imported_only_to_draw() -> None:
     code = "import hashbench.figures, hashbench.report.files, hashbench.cli.table, hashbench.cli.status, sys"
     heavy = "{'torch', 'sklearn', 'pandas', 'scipy.linalg', 'matplotlib'} & set(sys.modules)"
-    subprocess.run([sys.executable, "-c", f"{code}\nassert not {heavy}, {heavy}"], check=True, timeout=60)
+    python(f"{code}\nassert not {heavy}, {heavy}")
 
 
 def test_no_two_rows_of_one_method_look_alike() -> None:

@@ -8,6 +8,7 @@ import pytest
 from support.command_line import call
 from support.on_digits import on_digits
 from support.one_line import one_line
+from support.toy_root import REPOSITORY
 
 from hashbench.datasets.card import cards, load_card
 from hashbench.foundation import paths
@@ -15,7 +16,6 @@ from hashbench.foundation.registry import Catalogue
 from hashbench.runs import settings
 from hashbench.tables import papers, spec
 
-REPOSITORY = Path(__file__).resolve().parents[2]
 CLONE = '[project]\nname = "hashbench"\n'
 TABLE = """
 title = "Mine"

@@ -1,8 +1,6 @@
 """The kernels of the CPU: NumPy's or Numba's, cut or whole, by one worker or five, count what a plain loop counts."""
 
 import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, get_args
@@ -13,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from support.one_line import one_line
+from support.python import python
 
 from hashbench.codes import Codes, pack, packed
 from hashbench.foundation import parallel
@@ -197,8 +196,8 @@ codes, ids = np.eye(4), np.arange(4)
 assert score(codes, codes, ids, ids)["ap"] == 1
 print("numba" in sys.modules)
 """
-    actual = subprocess.run([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, check=True, timeout=120)
-    assert actual.stdout.strip() == "False"
+    actual = python(script)
+    assert actual.strip() == "False"
 
 
 def test_every_kernel_is_compiled_once() -> None:

@@ -1,12 +1,11 @@
 """Which device counts, and what is said where it cannot."""
 
-import subprocess
-import sys
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from support.one_line import one_line
+from support.python import python
 
 from hashbench.foundation.parallel import available_cores
 from hashbench.histogram import device
@@ -115,8 +114,7 @@ def test_torch_is_not_imported_where_there_is_no_driver() -> None:
         pytest.skip("a CUDA device is here")
     code = "import sys\nfrom hashbench.histogram.device import for_pairs\nprint(for_pairs('auto', 10**15, 64))"
     code += "\nprint('torch' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["cpu", "False"]
+    assert python(code).split() == ["cpu", "False"]
 
 
 @pytest.mark.gpu

@@ -1,12 +1,10 @@
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 import torch
 from PIL import Image
 from support import tiny_matconvnet as tiny
 from support.one_line import one_line
+from support.python import python
 
 from hashbench.models import MODELS, Input, encoder
 from hashbench.models._layers import Preprocessor, resize_matrix
@@ -148,5 +146,4 @@ def test_a_network_that_cannot_take_the_images_says_so() -> None:
 def test_listing_models_imports_no_torch() -> None:
     code = "import sys; from hashbench.models import MODELS; [MODELS.get(name) for name in MODELS.names];"
     code += "print('torch' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "False"
+    assert python(code).strip() == "False"

@@ -1,16 +1,13 @@
 """The command that a row gives names the row's run again."""
 
-from pathlib import Path
-
 import pytest
 from support.one_line import one_line
+from support.toy_root import REPOSITORY
 
 from hashbench.runs.command import train_command
 from hashbench.runs.row import Arithmetic, Row
 from hashbench.runs.run import Run
 from hashbench.runs.store import Store
-
-REPOSITORY = Path(__file__).resolve().parents[2]
 
 
 def a_row() -> Row:

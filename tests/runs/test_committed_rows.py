@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from support.toy_root import REPOSITORY
 
 from hashbench.cli._options import parse_settings
 from hashbench.foundation.errors import HashbenchError
@@ -14,7 +15,6 @@ from hashbench.runs.row import Row, from_line, to_line
 from hashbench.runs.run import Run
 from hashbench.runs.store import Line, Store, lines_of
 
-REPOSITORY = Path(__file__).resolve().parents[2]
 STORE = Store(REPOSITORY / "results")
 
 

@@ -94,7 +94,7 @@ def test_a_run_folder_encodes_elsewhere_without_the_card(
     monkeypatch.setattr("hashbench.datasets.card.card_files", dict)  # no card, and so no data set
     found = load(moved)
     assert found.row == trained.row
-    assert np.array_equal(found.encode(given), expected) is True
+    assert np.array_equal(found.encode(given), expected)
     assert np.array_equal(load(str(moved)).encode(given), expected)
     with one_line(r"items: values from 30 to 4.; 0 to 16 are expected"):
         found.encode(given + 30)

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import yaml
 from support.one_line import one_line
+from support.toy_root import REPOSITORY
 
 from hashbench import __version__
 from hashbench.datasets.card import cards, load_card
@@ -20,8 +21,7 @@ from hashbench.metrics import METRICS
 from hashbench.runs.settings import method_file
 from hashbench.tables import papers, spec
 
-ROOT = Path(__file__).resolve().parents[2]
-SHARED = Path(os.environ.get("HASHBENCH_SHARED", ROOT.parent / "shared"))
+SHARED = Path(os.environ.get("HASHBENCH_SHARED", REPOSITORY.parent / "shared"))
 KEY_IN_TEXT = re.compile(r"\b[a-z]+(?:19|20)\d\d[a-z]+\b")
 
 
@@ -37,16 +37,16 @@ def cited_in_files() -> Iterator[tuple[str, str]]:
     for card in map(load_card, cards()):
         for key in (*card.citation.split(", "), *(protocol.citation for protocol in card.protocols.values())):
             yield key, f"dataset {card.name}"
-    for path in (ROOT / "experiments" / "figures").glob("*.toml"):
+    for path in (REPOSITORY / "experiments" / "figures").glob("*.toml"):
         yield read_toml(path)["paper"], f"figure {path.stem}"
 
 
 def cited_in_text() -> Iterator[tuple[str, str]]:
     """(key, where) for each word that looks like a key in the package, the tests and the benchmarks."""
     for folder in ("hashbench", "tests", "benchmarks"):
-        for path in (ROOT / folder).rglob("*.py"):
+        for path in (REPOSITORY / folder).rglob("*.py"):
             for key in KEY_IN_TEXT.findall(path.read_text(encoding="utf-8")):
-                yield key, str(path.relative_to(ROOT))
+                yield key, str(path.relative_to(REPOSITORY))
 
 
 @pytest.fixture(scope="module")
@@ -184,8 +184,8 @@ def test_a_wrong_key_is_refused_in_one_line(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_citation_file_agrees_with_the_package() -> None:
-    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    citation = yaml.safe_load((REPOSITORY / "CITATION.cff").read_text(encoding="utf-8"))
+    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert citation["cff-version"] == "1.2.0"
     assert citation["message"] and citation["type"] == "software"
     assert citation["version"] == __version__

@@ -8,6 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from support.toy_root import REPOSITORY
 
 from hashbench.datasets.card import load_card
 from hashbench.foundation import paths
@@ -19,16 +20,15 @@ from hashbench.tables import spec
 from hashbench.tables.cell import Cell, TableFile
 from hashbench.tables.spec import TableSpec
 
-ROOT = Path(__file__).resolve().parents[2]
-FILES = sorted((ROOT / "experiments" / "tables").glob("*.toml"))
+FILES = sorted((REPOSITORY / "experiments" / "tables").glob("*.toml"))
 TABLES = [path.stem for path in FILES if "of" not in read_toml(path)]  # each once, not at other budgets
-SHARED = Path(os.environ.get("HASHBENCH_SHARED", ROOT.parent / "shared"))
+SHARED = Path(os.environ.get("HASHBENCH_SHARED", REPOSITORY.parent / "shared"))
 
 Label = tuple[str, str, str]  # section, row, column
 
 
 def declared(table: str) -> TableSpec:
-    path = ROOT / "experiments" / "tables" / f"{table}.toml"
+    path = REPOSITORY / "experiments" / "tables" / f"{table}.toml"
     return spec.from_file(table, parse(TableFile, read_toml(path), str(path)), path)
 
 
@@ -202,9 +202,9 @@ def test_structhash_table2() -> None:
 
 @pytest.mark.parametrize("table", TABLES)
 def test_table_loads_and_labels_are_unique(table: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HASHBENCH_ROOT", str(ROOT))
+    monkeypatch.setenv("HASHBENCH_ROOT", str(REPOSITORY))
     cells = spec.load(table).cells
-    assert paths.root() == ROOT
+    assert paths.root() == REPOSITORY
     assert len({(c.section, c.row, c.column) for c in cells}) == len(cells)
 
 

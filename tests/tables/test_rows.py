@@ -1,7 +1,5 @@
 """``hashbench.rows()``: one line for each run, with columns of known types, whatever is stored."""
 
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +9,7 @@ import pytest
 from support import committed, stored_rows
 from support.fake_rows import SAMPLE_CELLS, fake_row
 from support.one_line import one_line
+from support.python import python
 
 import hashbench
 from hashbench.codes.distinct import DistinctCodes
@@ -182,4 +181,4 @@ def test_pandas_is_imported_when_rows_are_asked_for_and_not_before(tmp_path: Pat
         "hashbench.rows; assert 'pandas' not in sys.modules;"
         f"hashbench.rows({str(tmp_path)!r}); assert 'pandas' in sys.modules"
     )
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+    python(code)

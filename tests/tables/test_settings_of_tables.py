@@ -2,19 +2,18 @@
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from support.command_line import CommandLine
+from support.toy_root import REPOSITORY
 
 from hashbench.runs.run import Run
 from hashbench.showing.ink import write
 from hashbench.tables import spec
 from hashbench.tables.settings import settings_of_table, sheet_of_settings
 
-ROOT = Path(__file__).resolve().parents[2]
-PAGES = ROOT / "docs" / "settings"
+PAGES = REPOSITORY / "docs" / "settings"
 OF_PAPERS = (
     "talr_table1",
     "talr_table2",

@@ -1,13 +1,12 @@
 """Table files: what is refused, what is inherited, what a value becomes; and the names that cells may use."""
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from support.one_line import one_line
+from support.python import python
 
 from hashbench.foundation.config import parse
 from hashbench.tables import spec
@@ -240,8 +239,7 @@ def test_loading_a_table_imports_no_entry_and_nothing_heavy() -> None:
         "heavy = {'torch', 'sklearn', 'pandas', 'scipy.linalg', 'matplotlib', 'hashbench.methods.lsh'};"
         "print(sorted(heavy & set(sys.modules)))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
+    assert python(code).strip() == "[]"
 
 
 def other_budget(root: Path, text: str) -> None:

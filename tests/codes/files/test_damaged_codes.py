@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support import damaged_codes
+from support.python import python
 
 from hashbench.codes import files
 from hashbench.foundation.errors import HashbenchError
@@ -95,9 +96,6 @@ def test_peak_memory_is_that_of_the_packed_codes(tmp_path: Path) -> None:
     arrays |= {"query_codes": codes[:6], "database_codes": codes, "database_labels": np.arange(n_items) % 5}
     for write in (damaged_codes.npz, damaged_codes.npz_deflated, damaged_codes.h5):
         path = write(tmp_path / write.__name__, arrays)
-        done = subprocess.run(
-            [sys.executable, "-c", code, path], capture_output=True, text=True, check=True, timeout=60
-        )
-        extra, n_read = map(int, done.stdout.split())
+        extra, n_read = map(int, python(code, path).split())
         assert n_read == n_items
         assert 0 < extra < 60 << 20, write.__name__

@@ -21,7 +21,7 @@ def index(kind: bytes = b"IBxF", n_bits: int = 16, width: int = 2, n: int = 9, n
 def test_the_codes_are_read(tmp_path: Path) -> None:
     (tmp_path / "database_codes.faiss").write_bytes(index())
     codes, notes = files.load_database(str(tmp_path / "database_codes.faiss"))
-    assert np.array_equal(codes.bits(), BITS) is True
+    assert np.array_equal(codes.bits(), BITS)
     assert notes == []
     np.save(tmp_path / "query_codes.npy", np.packbits(BITS[:4], axis=1))
     query, database, _ = files.load_codes(tmp_path)  # the index says that the bytes are packed, and how many bits

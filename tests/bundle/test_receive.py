@@ -77,7 +77,7 @@ def test_rows_are_merged_with_their_maker_and_their_counts(
 
 def test_by_names_the_maker(hashbench: CommandLine, results: Path, tmp_path: Path) -> None:
     path = tmp_path / "b.zip"
-    hashbench.done("bundle digits --by Ada L. -o", path)
+    hashbench.done("bundle digits --by 'Ada L.' -o", path)
     assert json.loads(content(path, "manifest.json"))["maker"] == "Ada L."
     assert hashbench("verify", path).out.splitlines()[0].endswith(", rows of Ada L.")
     for name in ("", "two\nlines", "x" * 81, "\u202eback", " a"):

@@ -29,12 +29,6 @@ class Answer(NamedTuple):
         return self.out.splitlines()
 
     @property
-    def printed(self, *parts: object) -> str:
-        """What a command prints on stdout, which must succeed and say nothing on stderr."""
-        answer = self.done(*parts)
-        assert answer.err == ""
-        return answer.out
-
     def json(self) -> Any:
         return json.loads(self.out)
 

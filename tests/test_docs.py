@@ -43,27 +43,6 @@ def anchors(page: Path) -> set[str]:
     return {*headings, *TARGET.findall(text)}
 
 
-def test_readme_is_short_and_its_first_screen_is_whole() -> None:
-    lines = (ROOT / "README.md").read_text().splitlines()
-    assert len(lines) <= 120
-    first = "\n".join(lines[:41])
-    for link in (
-        "docs/index.md",
-        "docs/leaderboard.md",
-        "results/README.md",
-        "docs/adding.md#a-method",
-        "CITATION.cff",
-    ):
-        assert f"]({link})" in first
-    for part in ("![", "**Install**", "pip install .", "[worst, best]", "| I have |", "**Not reproduced**"):
-        assert part in first
-    what_one_has = [line for line in first.splitlines() if re.match(r"\| \*\*", line)]
-    assert [len(line.split("<br>")) for line in what_one_has] == [3, 3, 3, 3, 3]
-    assert len(re.findall(r"^- \*\*", first, re.MULTILINE)) == 4
-    assert len(re.findall(r"^\d\. ", first, re.MULTILINE)) == 3
-    assert {"    make quickstart", "    make test"} <= set(lines[:60])
-
-
 def test_the_speed_of_counting_is_the_measured_one() -> None:
     (path,) = (ROOT / "results" / "benchmarks").glob("scoring-intel-*.json")
     ns = {(t["what"], t["bits"]): t["ns_per_pair"] for t in json.loads(path.read_text())["timings"] if "what" in t}

@@ -39,13 +39,6 @@ def test_the_help_of_every_command_fits_80_columns_and_has_a_short_option(
     assert all(f"\n  {name} " in overview for name in SHORT_HELP) and "..." not in overview
 
 
-def test_the_help_of_eval_shows_what_people_use_before_the_groups(hashbench: CommandLine) -> None:
-    text = hashbench.done("eval --help").out
-    first, _, groups = text.partition("\nOptions:")[2].partition("\nHow files are read:")
-    assert all(f"  --{name} " in first for name in ("metric", "ties", "exclude-self", "weights", "device"))
-    assert all(f"  --{name} " in groups for name in ("array", "layout")) and "-h, --help" in first
-
-
 def test_quiet_is_in_the_environment_of_workers(hashbench: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HASHBENCH_QUIET", "")
     hashbench.done("--quiet list models")

@@ -131,7 +131,6 @@ def test_a_wrong_batch_is_said_and_changes_nothing(batch: dict[str, Any], says: 
         if "database_labels" in batch or not batch
         else {"database_codes": np.eye(4), "database_labels": np.arange(4)}
     )
-    with one_line() as caught:
+    with one_line(text=says):
         accumulator.update(**batch, **other)
-    assert says in str(caught.value)
     assert accumulator.compute().to_dict() == before

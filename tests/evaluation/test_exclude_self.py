@@ -110,9 +110,8 @@ def test_the_same_array_for_both_is_warned_of_unless_one_decides() -> None:
     ],
 )
 def test_what_is_no_row_is_said_in_one_line(given: Any, says: str) -> None:
-    with one_line() as caught:
+    with one_line(text=says):
         hashbench.score(np.eye(2, 4), np.eye(4), [0, 1], np.arange(4), exclude_self=given)
-    assert says in str(caught.value)
 
 
 @pytest.mark.parametrize("what", ["order", "labels"])

@@ -71,9 +71,8 @@ IDS = np.arange(4)
     ],
 )
 def test_what_does_not_fit_is_said_in_one_line(codes: Any, options: dict[str, Any], says: str) -> None:
-    with one_line() as caught:
+    with one_line(text=says):
         hashbench.score(*codes, IDS, IDS, **options)
-    assert says in str(caught.value)
 
 
 def test_codes_of_minus_1_and_0_beside_codes_of_0_and_1_are_refused() -> None:

@@ -215,9 +215,8 @@ IDS = np.arange(4)
     ],
 )
 def test_what_is_wrong_is_said_in_one_line(arguments: tuple[Any, ...], says: str) -> None:
-    with one_line() as caught:
+    with one_line(text=says):
         hashbench.score(*arguments)
-    assert says in str(caught.value)
 
 
 EIGHT_THREADS = """

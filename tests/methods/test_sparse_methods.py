@@ -177,9 +177,8 @@ def test_centroids_are_of_what_is_searched(store: Store, rows: dict[str, Row]) -
     ],
 )
 def test_wrong_settings_are_one_line(method: str, changes: dict[str, Setting], complaint: str) -> None:
-    with one_line() as caught:
+    with one_line(text=complaint):
         cell(method, **changes)
-    assert complaint in str(caught.value)
 
 
 def test_budgets_are_those_of_the_method() -> None:

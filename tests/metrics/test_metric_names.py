@@ -120,9 +120,8 @@ def test_other_spellings_have_one_canonical_name(written: str, canonical: str) -
     ],
 )
 def test_what_is_wrong_is_said_in_one_line(name: str, says: str) -> None:
-    with one_line() as caught:
+    with one_line(text=says):
         NamedMetric.parse(name)
-    assert says in str(caught.value)
 
 
 @pytest.mark.parametrize(

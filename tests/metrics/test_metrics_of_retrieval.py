@@ -87,9 +87,8 @@ def test_a_search_does_not_have_the_metrics_of_a_histogram(name: str) -> None:
     ],
 )
 def test_a_cutoff_that_no_search_has_is_refused(name: str, says: str) -> None:
-    with one_line() as caught:
+    with one_line(text=says):
         NamedMetric.parse(name)
-    assert says in str(caught.value)
 
 
 @pytest.mark.parametrize(

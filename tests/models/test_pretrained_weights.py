@@ -77,9 +77,8 @@ INFINITE = tiny.cell([np.full((11, 11, 3, 3), np.inf), np.ones(3)])
 )
 def test_a_network_that_is_another_is_refused(tmp_path: Path, net: list[dict], side: int, complaint: str) -> None:
     path = tiny.save(tmp_path / "net.mat", net, np.zeros((side, side, 3), np.float32))
-    with one_line() as caught:
+    with one_line(text=complaint):
         filled(path)
-    assert complaint in str(caught.value)
 
 
 def test_the_official_file_is_compared_before_it_is_read(mat: Path) -> None:

@@ -128,9 +128,8 @@ def test_recall_at_m_is_recall_at_k_after_rescoring_m_candidates(distances: list
 )
 def test_ids_that_are_no_lists_of_neighbours_are_refused(ids: Any, phrase: str) -> None:
     codes = np.eye(6)
-    with one_line() as refused:
+    with one_line(text=phrase):
         hashbench.score(codes[:2], codes, neighbours=ids)
-    assert phrase in str(refused.value)
 
 
 @pytest.mark.parametrize("more", [{"query_labels": [1, 2]}, {"database_labels": [1] * 6}])

@@ -59,9 +59,8 @@ def test_saying_what_holds_anyway_changes_nothing() -> None:
 def test_wrong_names_and_settings_are_one_line(
     names: tuple[str, str, str], settings: dict[str, int | float | str], complaint: str
 ) -> None:
-    with one_line() as caught:
+    with one_line(text=complaint):
         Run.resolve(*names, settings)
-    assert complaint in str(caught.value)
 
 
 def test_a_row_says_what_its_histogram_gives(tmp_path: Path) -> None:

@@ -35,16 +35,6 @@ def test_golden(shown: str) -> None:
     assert_golden(name, render_latex(sample_table(), interval=shown == "interval", distinct=shown == "distinct"))
 
 
-def row(label: str) -> list[str]:
-    (line,) = (line for line in render_latex(sample_table()).splitlines() if line.startswith(f"{label} &"))
-    return [cell.strip() for cell in line.removesuffix(r"\\").split("&")][1:]
-
-
-def test_missing_is_blank() -> None:
-    assert row("Not run") == [r"\textit{0.500}", "", r"\textit{0.500}", "", "", ""]
-    assert row("DPSH{*}")[4:] == ["", "0.000"]
-
-
 def test_a_table_without_rows_is_the_papers_and_one_line_says_so() -> None:
     text = render_latex(collect(sample_spec(), [], None, hash_of=fake_hash))
     assert_golden("sample_unmeasured.tex", text)
@@ -117,14 +107,6 @@ def test_networks_that_differ_by_the_data_set_are_listed_by_it() -> None:
 
 def test_a_table_without_rows_was_made_with_nothing() -> None:
     assert footnotes(collect(sample_spec(), [], None, hash_of=fake_hash)) == ()
-
-
-def test_published_in_italics_measured_upright_best_in_bold() -> None:
-    cells = row("MIHash")
-    assert cells[0] == r"\textit{0.687}"
-    assert cells[1] == r"\textbf{0.723}\,$\pm$\,0.006$^\dagger$"
-    assert row("DPSH{*}")[1].startswith(r"\textbf{0.723}")
-    assert all(r"\textit" not in cell for cell in cells[1::2])
 
 
 @pytest.mark.parametrize("name", spec.names())

@@ -47,19 +47,6 @@ def test_same_bytes_whatever_the_order_of_rows() -> None:
     assert render_markdown(backwards) == render_markdown(sample_table())
 
 
-def test_each_side_of_the_stroke_is_blank_where_it_is_missing() -> None:
-    text = render_markdown(sample_table())
-    assert cells(text, "Not run") == ["0.500 /", "0.500 /", ""]
-    assert cells(text, "DPSH*")[2] == "/ 0.000"
-    assert cells(text, "TALR_AP")[0] == "0.732 /"
-
-
-def test_one_seed_has_no_deviation_and_three_have() -> None:
-    dpsh = cells(render_markdown(sample_table()), "DPSH*")
-    assert dpsh[0] == "0.720 / **0.723±0.015**‡"
-    assert "±" not in dpsh[1]
-
-
 NO_TEST = "in bold: the highest mean; no test over splits"
 
 
@@ -192,23 +179,6 @@ def test_an_end_of_a_tie_interval_is_no_merit(metric: str, has_a_best: bool) -> 
     assert ("**" in text) == (NO_TEST in text) == has_a_best
 
 
-def test_a_cell_whose_ap_the_order_of_ties_decides_is_marked() -> None:
-    text = render_markdown(sample_table())
-    said = "‡ tie-dependent: the worst and the best mAP over all orders of ties lie further apart than 0.1;"
-    assert said in text
-    assert cells(text, "DPSH*")[0].endswith("‡")  # from 0.623 to 0.823
-    assert not cells(text, "MIHash")[0].endswith("‡")  # 0.1 apart, in binary a little more
-    assert text.count("‡") == 2
-
-
-def test_distinct_codes_stand_beside_an_ap_where_the_rows_hold_them() -> None:
-    text = render_markdown(sample_table(), distinct=True)
-    assert cells(text, "DPSH*")[0].endswith("‡ {2, 1201}")
-    assert "processors in some cells) {distinct codes of the queries, of the database}; in bold" in text
-    assert text.count("{2, 1201}") == 1 and "{" not in "".join(cells(text, "MIHash"))
-    assert "distinct" not in render_markdown(sample_table())
-
-
 def test_the_spread_over_splits_is_said() -> None:
     spec = sample_spec(groups=[SAMPLE["groups"][0]]).on_splits(2)
     first = spec.cells[0]
@@ -220,18 +190,6 @@ def test_the_spread_over_splits_is_said() -> None:
     assert "over 2 splits x 2 seeds, some runs missing)" in few
     own = render_markdown(collect(spec, rows[::2], None, hash_of=fake_hash))
     assert "over 2 seeds of one split: the spread of training alone)" in own
-
-
-def test_outside_the_tolerance_is_marked() -> None:
-    text = render_markdown(sample_table())
-    assert cells(text, "MIHash")[0].startswith("0.687 ≠ ")
-    assert cells(text, "DPSH*")[0].startswith("0.720 / ")
-
-
-def test_percent_only_where_the_paper_prints_percent() -> None:
-    text = render_markdown(sample_table())
-    assert cells(text, r"[Npairs-Th]") == ["60.85 / **61.34±0.16**"]
-    assert "k=1 (%)" in text and "bits (%)" not in text
 
 
 def test_a_table_without_rows_is_the_papers_and_one_line_says_so() -> None:

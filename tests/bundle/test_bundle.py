@@ -113,7 +113,7 @@ def test_runs_without_files_are_named(hashbench: CommandLine, results: Path, tmp
     where = f"no histogram or codes in runs/ or evidence/ of {results}"
     assert error == f"1 of 3 runs have {where}, their rows alone are packed: {LSH}\n"
     assert f"- `{LSH}`\n".encode() in content(path, "README.md")
-    assert hashbench.done("verify", path).out.splitlines()[-1] == "no difference; 2 of 3 runs scored again"
+    assert hashbench.done("verify", path).lines[-1] == "no difference; 2 of 3 runs scored again"
 
 
 def test_without_the_data_set_there_are_no_id_lists(hashbench: CommandLine, tmp_path: Path) -> None:
@@ -194,4 +194,4 @@ def test_a_failed_run_is_packed_as_a_row(hashbench: CommandLine, results: Path, 
     stored_rows.edit(results, lambda row: row.update(failed), LSH)
     out = hashbench.printed("bundle digits -o", tmp_path / "b.zip")
     assert "3 rows, 2 with a histogram, 2 with codes" in out
-    assert hashbench("verify", tmp_path / "b.zip").out.splitlines()[-1] == "no difference; 2 of 2 runs scored again"
+    assert hashbench("verify", tmp_path / "b.zip").lines[-1] == "no difference; 2 of 2 runs scored again"

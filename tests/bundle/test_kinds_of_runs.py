@@ -2,8 +2,8 @@
 
 import io
 import json
-import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,7 +19,9 @@ from hashbench.runs.run import Run
 from hashbench.runs.settings import method_file
 from hashbench.runs.store import Store
 
+ROWS = "results/rows/digits-s1.jsonl"
 SAME = "no difference; 1 of 1 run scored again"
+OF_CODES = "{} metrics computed again: 1 histogram, 0 retrievals, codes of 1 run"
 TABLE = """
 title = "Mine"
 paper = "hashbench"
@@ -53,13 +55,23 @@ def trained(tmp_path: Path, method: str, settings: dict[str, object], dataset: s
     return row_of(Run.resolve(dataset, "s1", method, settings), Store(tmp_path / "results"))
 
 
-def recipes(root: Path) -> None:
-    shutil.copytree(Path(__file__).resolve().parents[2] / "experiments" / "recipes", root / "experiments" / "recipes")
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    return toy_root(tmp_path, monkeypatch, "methods", "recipes", "papers.toml", alone=True)
 
 
-def test_sparse_codes(hashbench: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    root = toy_root(tmp_path, monkeypatch, "methods", "papers.toml", alone=True)
-    recipes(root)
+def assert_scored_again(hashbench: CommandLine, path: Path, what: str) -> None:
+    assert hashbench.done("verify", path).lines[2:] == [what, SAME]
+
+
+def with_difference(hashbench: CommandLine, path: Path, changes: dict[str, Any]) -> str:
+    """The last difference that verify finds where files of the bundle are changed."""
+    answer = hashbench("verify", changed(path, path.with_name("changed.zip"), changes, listed=True))
+    assert answer.code == 1
+    return answer.lines[-2]
+
+
+def test_sparse_codes(hashbench: CommandLine, root: Path, tmp_path: Path) -> None:
     declare(root, "sparse_th", SPARSE, "suf")
     row = trained(tmp_path, "sparse_th", SPARSE)
     path = tmp_path / "b.zip"
@@ -69,28 +81,20 @@ def test_sparse_codes(hashbench: CommandLine, tmp_path: Path, monkeypatch: pytes
     runs = [name for name in names(path) if name.startswith("results/runs/")]
     assert runs == [f"results/runs/{row.run}/{name}.npz" for name in files]
     n_values = len(row.metrics) + len(row.searches["test"])
-    out = hashbench.done("verify", path).out
-    assert out.splitlines()[2:] == [
-        f"{n_values} metrics computed again: 1 histogram, 2 retrievals, codes of 1 run",
-        SAME,
-    ]
-    name = "results/rows/digits-s1.jsonl"
+    again = f"{n_values} metrics computed again: 1 histogram, 2 retrievals, codes of 1 run"
+    assert_scored_again(hashbench, path, again)
     edit = row_changed(lambda found: found["searches"]["test"]["suf@4"].update(mean=2.5), row.run)
-    worse = changed(path, tmp_path / "worse.zip", {name: edit}, listed=True)
-    code, out, _ = hashbench("verify", worse)
-    found = row.searches["test"]["suf@4"].mean
-    assert code == 1 and out.splitlines()[-2] == (
-        f"difference: {row.run}: test.suf@4.mean is 2.5, retrieval_of_test.npz gives {found:.10g}"
-    )
+    stated = f"difference: {row.run}: test.suf@4.mean is 2.5, retrieval_of_test.npz gives "
+    assert with_difference(hashbench, path, {ROWS: edit}) == f"{stated}{row.searches['test']['suf@4'].mean:.10g}"
     swapped = {runs[3]: content(path, runs[4]), runs[4]: content(path, runs[3])}
-    code, out, _ = hashbench("verify", changed(path, tmp_path / "swapped.zip", swapped, listed=True))
+    out = hashbench("verify", changed(path, tmp_path / "swapped.zip", swapped, listed=True)).out
     lines = [line.partition(" is not")[0] for line in out.splitlines() if line.startswith("difference")]
     assert lines == [f"difference: {row.run}: retrieval{end}.npz" for end in ("", "_of_test")]
 
 
-def test_queries_that_are_no_codes(hashbench: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_queries_that_are_no_codes(hashbench: CommandLine, root: Path, tmp_path: Path) -> None:
     settings: dict[str, object] = {"bits": 8, "kmeans_iterations": 1}
-    declare(toy_root(tmp_path, monkeypatch, "methods", "papers.toml", alone=True), "pq", settings, "ap")
+    declare(root, "pq", settings, "ap")
     row = trained(tmp_path, "pq", settings)
     path = tmp_path / "b.zip"
     assert "1 row, 0 with a histogram, 1 with codes" in hashbench.printed("bundle mine -o", path)
@@ -102,50 +106,33 @@ def test_queries_that_are_no_codes(hashbench: CommandLine, tmp_path: Path, monke
     assert code == 0 and "its queries are no codes: they are not ranked again" in error
 
 
-def test_learned_weights(hashbench: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_learned_weights(hashbench: CommandLine, root: Path, tmp_path: Path) -> None:
     settings: dict[str, object] = {"bits": 4, "n_relevant": 5, "n_irrelevant": 5, "rounds": 2}
-    root = toy_root(tmp_path, monkeypatch, "methods", "papers.toml", alone=True)
-    recipes(root)
     declare(root, "structhash", settings, "ap")
     row = trained(tmp_path, "structhash", settings)
     assert row.searches["weighted"]
     path = tmp_path / "b.zip"
     hashbench.done("bundle mine -o", path)
     n_values = len(row.metrics) + len(row.searches["weighted"])
-    out = hashbench.done("verify", path).out
-    assert out.splitlines()[2:] == [
-        f"{n_values} metrics computed again: 1 histogram, 0 retrievals, codes of 1 run",
-        SAME,
-    ]
+    assert_scored_again(hashbench, path, OF_CODES.format(n_values))
     hashbench.done("bundle mine --no-codes -o", tmp_path / "small.zip")
     code, out, _ = hashbench("verify", tmp_path / "small.zip")
     weighted = ", ".join(f"weighted.{name}" for name in row.searches["weighted"])
     assert code == 0
     assert len(row.searches["weighted"]) == 3
     assert f"not checked: {row.run}: {weighted}: nothing that gives them is in the bundle" in out.splitlines()
-    name = "results/rows/digits-s1.jsonl"
     edit = row_changed(lambda found: found["searches"]["weighted"]["ap"].update(mean=0.25), row.run)
-    code, out, _ = hashbench("verify", changed(path, tmp_path / "worse.zip", {name: edit}, listed=True))
-    assert code == 1 and out.splitlines()[-2] == (
-        f"difference: {row.run}: weighted.ap.mean is 0.25, codes.npz gives {row.searches['weighted']['ap'].mean:.10g}"
-    )
+    stated = f"difference: {row.run}: weighted.ap.mean is 0.25, codes.npz gives "
+    assert with_difference(hashbench, path, {ROWS: edit}) == f"{stated}{row.searches['weighted']['ap'].mean:.10g}"
 
 
-def test_activations_of_queries(hashbench: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    root = toy_root(tmp_path, monkeypatch, "methods", "papers.toml", alone=True)
+def test_activations_of_queries(hashbench: CommandLine, root: Path, tmp_path: Path) -> None:
     declare(root, "lsh", {"bits": 8}, "ap")
     row = row_of(on_digits("lsh", {"bits": 8}).with_asymmetric(), Store(tmp_path / "results"))
     path = tmp_path / "b.zip"
-    name = "results/rows/digits-s1.jsonl"
     codes = f"results/runs/{row.run}/codes.npz"
     hashbench.done("bundle mine -o", path)
-    code, out, _ = hashbench("verify", path)
-    n_values = len(row.metrics) + len(row.searches["asymmetric"])
-    assert code == 0
-    assert out.splitlines()[2:] == [
-        f"{n_values} metrics computed again: 1 histogram, 0 retrievals, codes of 1 run",
-        SAME,
-    ]
+    assert_scored_again(hashbench, path, OF_CODES.format(len(row.metrics) + len(row.searches["asymmetric"])))
     edit = row_changed(lambda found: found["searches"]["asymmetric"]["ap"].update(mean=0.25), row.run)
     ap = row.searches["asymmetric"]["ap"].mean
     of_arrays = {
@@ -158,7 +145,7 @@ def test_activations_of_queries(hashbench: CommandLine, tmp_path: Path, monkeypa
             query_activations=np.sign(arrays["query_activations"])
         ),
     }
-    faults = {f"asymmetric.ap.mean is 0.25, codes.npz gives {ap:.10g}": {name: edit}}
+    faults = {f"asymmetric.ap.mean is 0.25, codes.npz gives {ap:.10g}": {ROWS: edit}}
     for fault, change in of_arrays.items():
         arrays = dict(np.load(io.BytesIO(content(path, codes))))
         change(arrays)
@@ -184,10 +171,7 @@ def test_relevance_by_distances(hashbench: CommandLine, tmp_path: Path, monkeypa
     hashbench.done("bundle mine -o", path)
     assert content(path, "root/datasets/toy.toml") == (root / "datasets" / "toy.toml").read_bytes()
     n_values = len(row.metrics)
-    code, out, _ = hashbench("verify", path)
-    here = f"{n_values} metrics computed again: 1 histogram, 0 retrievals, codes of 1 run"
-    assert code == 0
-    assert out.splitlines()[2:] == [here, SAME]
+    assert_scored_again(hashbench, path, OF_CODES.format(n_values))
 
     codes = f"results/runs/{row.run}/codes.npz"
     with np.load(io.BytesIO(content(path, codes))) as archive:
@@ -195,16 +179,12 @@ def test_relevance_by_distances(hashbench: CommandLine, tmp_path: Path, monkeypa
     found["query_ids"] = found["query_ids"][::-1]
     buffer = io.BytesIO()
     np.savez_compressed(buffer, **found)
-    code, out, _ = hashbench("verify", changed(path, tmp_path / "c.zip", {codes: buffer.getvalue()}, listed=True))
-    assert code == 1 and out.splitlines()[-2] == (
-        f"difference: {row.run}: codes.npz: query_ids are not those of the id lists"
-    )
+    other_ids = f"difference: {row.run}: codes.npz: query_ids are not those of the id lists"
+    assert with_difference(hashbench, path, {codes: buffer.getvalue()}) == other_ids
 
     monkeypatch.setenv("HASHBENCH_DATA", str(tmp_path / "nothing"))  # a reader without the data set
-    code, out, _ = hashbench("verify", path)
     missing = "toy is not downloaded: run hashbench download toy (or --from-dir DIR)"
-    assert code == 0
-    assert out.splitlines()[2:] == [
+    assert hashbench.done("verify", path).lines[2:] == [
         f"{n_values} metrics computed again: 1 histogram, 0 retrievals, codes of 0 runs",
         f"not checked: {row.run}: codes.npz: not counted again: {missing}",
         SAME,

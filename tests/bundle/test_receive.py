@@ -66,7 +66,7 @@ def test_rows_are_merged_with_their_maker_and_their_counts(
     assert all(Store(into).histogram(row) is not None for row in merged.values())
     listed = hashbench("--results", into, "list runs").out
     assert " ".join(listed.split()).count(f"by {MAKER}") == 3
-    sheet = " ".join(hashbench("--results", into, "show", ITQ).out.split())
+    sheet = hashbench("--results", into, "show", ITQ).text
     assert f" by {MAKER} machine " in sheet
 
     before = tree(into)
@@ -79,7 +79,7 @@ def test_by_names_the_maker(hashbench: CommandLine, results: Path, tmp_path: Pat
     path = tmp_path / "b.zip"
     hashbench.done("bundle digits --by 'Ada L.' -o", path)
     assert json.loads(content(path, "manifest.json"))["maker"] == "Ada L."
-    assert hashbench("verify", path).out.splitlines()[0].endswith(", rows of Ada L.")
+    assert hashbench("verify", path).lines[0].endswith(", rows of Ada L.")
     for name in ("", "two\nlines", "x" * 81, "\u202eback", " a"):
         assert hashbench.refused("bundle digits --by", name, "-o", path).startswith("--by ")
 

@@ -218,8 +218,8 @@ def test_a_metric_that_this_hashbench_does_not_have(bundle: Path, tmp_path: Path
         lambda row: row["searches"]["database"].update(quality={**row["searches"]["database"]["ap"]}), LSH
     )
     path = changed(bundle, tmp_path / "other.zip", {ROWS: edit}, listed=True)
-    out = hashbench.done("verify", path).out
-    assert out.splitlines()[3:] == [f"not checked: {LSH}: database.quality: no metric of this name", SAME]
+    lines = hashbench.done("verify", path).lines
+    assert lines[3:] == [f"not checked: {LSH}: database.quality: no metric of this name", SAME]
 
 
 def test_json(bundle: Path, tmp_path: Path, hashbench: CommandLine) -> None:

@@ -117,18 +117,18 @@ def test_a_damaged_row_is_refused_where_a_figure_is_kept(tmp_path: Path, hashben
 
 
 def test_run_and_status_take_the_cells_of_a_figure(hashbench: CommandLine) -> None:
-    out = hashbench.done("run blank --dry-run").out
-    assert [name.rsplit("-", 2)[0] for name in out.splitlines()] == ["digits-s1-lsh-12b", "digits-s1-lsh-24b"]
-    out = hashbench.done("status blank").out
-    assert out.splitlines()[0].split(";")[0] == "blank: 0 runs done, 0 failed, 2 missing"
-    out = hashbench.done("status").out
-    assert [line.split()[0] for line in out.splitlines()] == ["table", "blank", "tiny"]
+    lines = hashbench.done("run blank --dry-run").lines
+    assert [name.rsplit("-", 2)[0] for name in lines] == ["digits-s1-lsh-12b", "digits-s1-lsh-24b"]
+    lines = hashbench.done("status blank").lines
+    assert lines[0].split(";")[0] == "blank: 0 runs done, 0 failed, 2 missing"
+    lines = hashbench.done("status").lines
+    assert [line.split()[0] for line in lines] == ["table", "blank", "tiny"]
 
 
 def test_list_and_show(hashbench: CommandLine) -> None:
     assert figures.names() == ["blank", "tiny"]
-    out = hashbench.done("list figures").out
-    assert out.splitlines() == ["blank  Tiny. He et al. (2018)", "tiny   Tiny. He et al. (2018)"]
-    out = hashbench.done("show tiny").out
-    assert "drawn  nothing is measured; drawn: the published values" in out.splitlines()
-    assert out.splitlines()[-3:] == [f"$ hashbench {verb} tiny" for verb in ("run", "status", "figure")]
+    lines = hashbench.done("list figures").lines
+    assert lines == ["blank  Tiny. He et al. (2018)", "tiny   Tiny. He et al. (2018)"]
+    lines = hashbench.done("show tiny").lines
+    assert "drawn  nothing is measured; drawn: the published values" in lines
+    assert lines[-3:] == [f"$ hashbench {verb} tiny" for verb in ("run", "status", "figure")]

@@ -37,8 +37,8 @@ def test_one_image_and_a_folder_are_queries_of_a_run(hashbench: CommandLine, run
     one = hashbench.json(f"search {run}", own / "1.png", "--top 3")
     assert one["names"] == ["1.png"]
     assert one["ids"] == [near]
-    printed = hashbench.done(f"search {run} {own} --top 3").out
-    lines = printed.splitlines()[4:]
+    printed = hashbench.done(f"search {run} {own} --top 3").lines
+    lines = printed[4:]
     assert [line.split()[0] for line in lines] == ["0.png", "1.png"]
     assert [int(word) for word in lines[1].split()[1::2]] == near
     for n in range(2, 12):  # a folder of more than ten images has a line each too

@@ -16,7 +16,7 @@ from support import postgres
 from support.command_line import CommandLine
 from support.stored_toy import parts, store_toy
 
-from hashbench import train
+from hashbench import TrainedRun, train
 from hashbench.codes import pack
 from hashbench.codes.nearest import neighbours_of
 from hashbench.export.codes import README, TARGETS
@@ -135,29 +135,35 @@ def test_other_codes_have_another_table() -> None:
     assert all(re.fullmatch("[a-z][a-z0-9_]{5,54}", table) for table in tables)
 
 
-def test_the_database_of_a_run_in_its_order(hashbench: CommandLine, tmp_path: Path) -> None:
-    items = np.random.default_rng(0).standard_normal((150, 20), np.float32)
-    store_toy(tmp_path, items, np.arange(150) % 3, parts(30, 90, 150))
-    run = train("itq", "toy", bits=12)
+ITEMS = np.random.default_rng(0).standard_normal((150, 20), np.float32)
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> TrainedRun:
+    """A run on a data set of ``ITEMS``."""
+    store_toy(tmp_path, ITEMS, np.arange(150) % 3, parts(30, 90, 150))
+    return train("itq", "toy", bits=12)
+
+
+def test_the_database_of_a_run_in_its_order(run: TrainedRun, hashbench: CommandLine, tmp_path: Path) -> None:
     out = tmp_path / "out"
     hashbench.done("export", run.row.run, "--codes --to numpy --out", out)
-    assert np.array_equal(np.load(out / "codes.npy"), np.packbits(run.encode(items[30:]), axis=1))
+    assert np.array_equal(np.load(out / "codes.npy"), np.packbits(run.encode(ITEMS[30:]), axis=1))
     assert f"from the run `{run.row.run}`" in (out / README).read_text()
 
 
-def test_the_run_is_named_in_full_and_the_ids_of_its_items_are_beside(hashbench: CommandLine, tmp_path: Path) -> None:
-    items = np.random.default_rng(0).standard_normal((150, 20), np.float32)
-    store_toy(tmp_path, items, np.arange(150) % 3, parts(30, 90, 150))
-    run = train("itq", "toy", bits=12)
+def test_the_run_is_named_in_full_and_the_ids_of_its_items_are_beside(
+    run: TrainedRun, hashbench: CommandLine, tmp_path: Path
+) -> None:
     out = tmp_path / "out"
     printed = hashbench.printed("export", run.row.run[:-3], "--codes --to numpy --json --out", out)
     assert [Path(path).name for path in json.loads(printed)] == ["codes.npy", README, "ids.npy"]
     text = (out / README).read_text()
     assert text.count(f"the run `{run.row.run}`") == 2 and 'np.load("ids.npy")[ids]' in text
     ids = np.load(out / "ids.npy")
-    assert np.array_equal(np.load(out / "codes.npy"), np.packbits(run.encode(items[ids]), axis=1))
+    assert np.array_equal(np.load(out / "codes.npy"), np.packbits(run.encode(ITEMS[ids]), axis=1))
     np.savez(
-        tmp_path / "named.npz", database_codes=run.encode(items[ids]), database_ids=ids + 7, layout="items-by-bits"
+        tmp_path / "named.npz", database_codes=run.encode(ITEMS[ids]), database_ids=ids + 7, layout="items-by-bits"
     )
     place = f"{tmp_path / 'named.npz'}:database_codes"
     hashbench.done("export", place, "--codes --to milvus --out", tmp_path / "of_file")
@@ -171,11 +177,8 @@ def test_the_run_is_named_in_full_and_the_ids_of_its_items_are_beside(hashbench:
     assert "it is no id of a data set" in (tmp_path / "new" / README).read_text()
 
 
-def test_the_names_of_own_items_are_beside(hashbench: CommandLine, tmp_path: Path) -> None:
-    items = np.random.default_rng(0).standard_normal((150, 20), np.float32)
-    store_toy(tmp_path, items, np.arange(150) % 3, parts(30, 90, 150))
-    run = train("itq", "toy", bits=12)
-    np.save(tmp_path / "items.npy", items[:9])
+def test_the_names_of_own_items_are_beside(run: TrainedRun, hashbench: CommandLine, tmp_path: Path) -> None:
+    np.save(tmp_path / "items.npy", ITEMS[:9])
     source = tmp_path / "own.npz"
     out = tmp_path / "out"
     hashbench.done("encode", run.row.run, tmp_path / "items.npy", "--out", source)

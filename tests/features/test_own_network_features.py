@@ -8,7 +8,7 @@ import torch
 from support.command_line import CommandLine
 from support.one_line import one_line
 from support.small_training import embedding
-from support.stored_toy import parts, store_toy
+from support.stored_toy import bright_images, parts, store_toy
 from torchvision import models
 
 from hashbench.datasets.card import load_card
@@ -23,11 +23,7 @@ TINY = {"model": "resnet9", "width": 4 / 64}
 
 @pytest.fixture
 def images(tmp_path: Path) -> np.ndarray:
-    rng = np.random.default_rng(0)
-    labels = np.arange(150) % 3
-    values = (rng.integers(0, 60, (150, 8, 8, 3)) + labels[:, None, None, None] * 90).astype(np.uint8)
-    store_toy(tmp_path, values, labels, parts(30, 120, 150))
-    return values
+    return bright_images(tmp_path)
 
 
 def network(seed: int, shape: tuple[int, ...] = (8, 8, 3)) -> DeepHasher:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 from support.one_line import one_line
-from support.stored_toy import parts, store_toy
+from support.stored_toy import bright_images
 
 from hashbench.datasets.card import load_card
 from hashbench.foundation import paths
@@ -40,11 +40,7 @@ FINE_TUNED: dict[str, Setting] = {
 
 @pytest.fixture
 def images(tmp_path: Path) -> np.ndarray:
-    rng = np.random.default_rng(0)
-    labels = np.arange(150) % 3
-    made = (rng.integers(0, 60, (150, 8, 8, 3)) + labels[:, None, None, None] * 90).astype(np.uint8)
-    store_toy(tmp_path, made, labels, parts(30, 120, 150))
-    return made
+    return bright_images(tmp_path)
 
 
 @pytest.fixture(scope="module")

@@ -95,10 +95,10 @@ def test_lists_and_status_have_it(hashbench: CommandLine) -> None:
     cut_off(other)
     line = "interrupted at 50%: hashbench train talr_ap digits --protocol s1 --bits 12 continues"
     not_of_it = "interrupted at 0%: hashbench train itq digits --protocol s1 --bits 7 continues"
-    assert hashbench("list runs").out.splitlines() == [not_of_it, line]
-    assert hashbench("list runs --only method=talr-ap").out.splitlines() == [line]
-    assert hashbench("status").out.splitlines()[-2:] == [not_of_it, line]
-    assert hashbench("status digits").out.splitlines()[-1] == line
+    assert hashbench("list runs").lines == [not_of_it, line]
+    assert hashbench("list runs --only method=talr-ap").lines == [line]
+    assert hashbench("status").lines[-2:] == [not_of_it, line]
+    assert hashbench("status digits").lines[-1] == line
     command = line.removeprefix("interrupted at 50%: ").removesuffix(" continues")
     values = {"run": folder.name, "dataset": "digits", "method": "talr_ap", "share": 0.5, "command": command}
     for asked in (("status", "digits"), ("list", "runs", "--only", "method=talr_ap")):

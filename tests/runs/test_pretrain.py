@@ -8,7 +8,7 @@ import pytest
 from safetensors.torch import load_file
 from support.command_line import CommandLine
 from support.one_line import one_line
-from support.stored_toy import parts, store_toy
+from support.stored_toy import bright_images
 
 from hashbench.datasets.card import load_card
 from hashbench.foundation import paths
@@ -21,28 +21,12 @@ from hashbench.training.classifier import WEIGHTS
 from hashbench.training.weights import Layout
 
 CLASSES = 3
-COMMAND = [
-    "pretrain",
-    "toy",
-    "--model",
-    "resnet9",
-    "--set",
-    "width=0.0625",
-    "--set",
-    "epochs=4",
-    "--set",
-    "batch_size=20",
-]
+COMMAND = "pretrain toy --model resnet9 --set width=0.0625 --set epochs=4 --set batch_size=20"
 
 
 @pytest.fixture
 def images(tmp_path: Path) -> np.ndarray:
-    """Images whose class is their brightness, so that a classifier learns it in a moment."""
-    rng = np.random.default_rng(0)
-    labels = np.arange(150) % CLASSES
-    made = (rng.integers(0, 60, (150, 8, 8, 3)) + labels[:, None, None, None] * 90).astype(np.uint8)
-    store_toy(tmp_path, made, labels, parts(30, 120, 150))
-    return made
+    return bright_images(tmp_path)
 
 
 def spec(**given: int | float | str) -> Run:
@@ -137,14 +121,14 @@ def test_the_default_protocol_trains_on_the_most_items() -> None:
 
 
 def test_its_command_is_shown_and_no_command_of_codes(images: np.ndarray, hashbench: CommandLine) -> None:
-    hashbench.done(*COMMAND, "--seed 2")
-    shown = hashbench("show toy-s1-classifier-3c-s2").out
+    hashbench.done(COMMAND, "--seed 2")
+    lines = hashbench("show toy-s1-classifier-3c-s2").lines
     expected = (
         "pretrain toy --model resnet9 --protocol s1 --seed 2 --set batch_size=20 --set epochs=4 --set width=0.0625"
     )
     expected += " --device cpu"
-    assert [line for line in shown.splitlines() if line.startswith("$")] == [f"$ hashbench {expected}"]
-    name = next(line for line in shown.splitlines() if "classifier-3c" in line).split()[0]
+    assert [line for line in lines if line.startswith("$")] == [f"$ hashbench {expected}"]
+    name = next(line for line in lines if "classifier-3c" in line).split()[0]
     code, out, _ = hashbench(*expected.split(), "--dry-run")
     settings = {line.split()[0]: line.split()[1:] for line in out.splitlines() if line}
     assert code == 0

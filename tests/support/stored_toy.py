@@ -55,6 +55,15 @@ def small_images(root: Path) -> Card:
     return store_toy(root, items, np.arange(150) % 3, parts(30, 90, 150))
 
 
+def bright_images(root: Path) -> np.ndarray:
+    """150 images whose class is their brightness, so that a classifier learns it in a moment; they are stored."""
+    labels = np.arange(150) % 3
+    noise = np.random.default_rng(0).integers(0, 60, (150, 8, 8, 3))
+    items = (noise + labels[:, None, None, None] * 90).astype(np.uint8)
+    store_toy(root, items, labels, parts(30, 120, 150))
+    return items
+
+
 def card_of(root: Path, items: np.ndarray, labels: np.ndarray, protocols: str, name: str = "toy") -> Card:
     """The card of such a data set, in ``root``, which holds the methods of the repository too."""
     root.mkdir(parents=True, exist_ok=True)

@@ -116,7 +116,7 @@ def test_a_setting_that_was_chosen_by_the_published_values_is_counted(root: Path
         if line.startswith(("| LSH ", "| ap "))
     )
     assert by_lsh[:3] == ["LSH", "2", "2"] and by_metric[:3] == ["ap", "2", "2"]
-    lines = hashbench("leaderboard --verdicts --format csv").out.splitlines()
+    lines = hashbench("leaderboard --verdicts --format csv").lines
     assert [line.rpartition(",")[2] for line in lines].count("centre") == 2
 
 

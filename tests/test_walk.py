@@ -18,7 +18,6 @@ import numpy as np
 import pytest
 from support.command_line import status
 
-from tests.stories import draw
 from tests.test_docs import FENCED, PAGES, ROOT, without_blocks
 
 INDENTED_BLOCK = re.compile(r"(?:^    .*\n)+", re.MULTILINE)
@@ -206,31 +205,6 @@ def test_the_commands_of_a_page_print_what_it_shows(page: Path, folder: Path) ->
 
 def has_extra(step: Step) -> bool:
     return step.key not in NEEDS_EXTRA or importlib.util.find_spec(NEEDS_EXTRA[step.key]) is not None
-
-
-ROW_OF_ONES_OWN = re.compile(r"^\| \*\*(\w+).*?\| (.*) \|$", re.MULTILINE)
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(600)
-@pytest.mark.parametrize("what", ["codes", "images", "vectors"])
-def test_the_lines_for_what_one_has_work(what: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those of the README's first screen, with one trial of one seed; a method of one's own is another test's."""
-    for part in ("datasets", "experiments"):
-        (folder / "root" / part).mkdir(parents=True, exist_ok=True)
-    monkeypatch.setenv("HASHBENCH_ROOT", str(folder / "root"))  # bench writes tables there, and not into the clone
-    rng = np.random.default_rng(0)
-    labels = np.arange(60) % 3
-    np.savez(folder / "vectors.npz", items=rng.standard_normal((3, 40))[labels] + rng.random((60, 40)), labels=labels)
-    (folder / "theirs.npz").write_bytes((folder / "codes.npz").read_bytes())
-    if what == "images":
-        draw(folder / "FOLDER", 12, 0)
-    rows = dict(ROW_OF_ONES_OWN.findall((ROOT / "README.md").read_text()))
-    commands = re.findall(r"`(hashbench [^`]*)`", rows[what])
-    assert len(commands) == 3
-    for command in commands:
-        done = shell(command.replace("--tune 16", "--tune 1 --seeds 1 --bits 8"), folder)
-        assert done.returncode == 0, f"{command}: {done.stderr}"
 
 
 @pytest.mark.slow

@@ -20,8 +20,6 @@ from hashbench.runs.store import Store
 from hashbench.tables import spec
 
 LSH = "digits-s1-lsh-12b-s0-b0b63c62f4"
-LSH1 = "digits-s1-lsh-12b-s1-7579a34798"
-ITQ = "digits-s1-itq-12b-s0-9328ee9d18"
 
 
 def test_a_reader_scores_and_renders_again_what_was_packed(

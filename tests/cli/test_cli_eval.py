@@ -258,18 +258,6 @@ def test_scoring_needs_none_of_the_heavy_libraries() -> None:
 
 
 @streamed
-def test_a_gpu_gives_the_same_report(hashbench: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("torch")
-    from support.torch_on_cpu import stand_in_for_cuda
-
-    command = "eval codes.npz --metric ap,ndcg@7 --json"
-    on_cpu = hashbench.done(command, "--device cpu")
-    counted_on = stand_in_for_cuda(monkeypatch)
-    assert hashbench(command, "--device cuda") == on_cpu
-    assert counted_on == ["cuda:0"]
-
-
-@streamed
 def test_auto_is_a_gpu_where_the_cpu_would_count_for_long(
     hashbench: CommandLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -283,16 +271,6 @@ def test_auto_is_a_gpu_where_the_cpu_would_count_for_long(
     monkeypatch.setattr("hashbench.histogram.device.CPU_SECONDS", 1e-9)
     assert hashbench("eval codes.npz") == hashbench("eval codes.npz --device cpu") == short
     assert counted_on == ["cuda:0"]
-
-
-@streamed
-@pytest.mark.gpu
-def test_a_real_gpu_gives_the_same_report(hashbench: CommandLine) -> None:
-    torch = pytest.importorskip("torch")
-    if not torch.cuda.is_available():
-        pytest.skip("no CUDA device here")
-    command = "eval codes.npz --metric ap,ndcg@7 --json"
-    assert hashbench.done(command, "--device cuda") == hashbench.done(command, "--device cpu")
 
 
 @codes_here

@@ -36,5 +36,5 @@ def test_a_terminal_shows_the_extraction_unless_it_is_quiet(hashbench, monkeypat
     monkeypatch.setattr(progress, "DELAY_S", 0)
     with closing(Terminal()) as terminal:
         monkeypatch.setattr(sys, "stderr", terminal.side)
-        assert hashbench(*arguments, "features digits --model gist --batch 100").code == 0
+        hashbench.done(*arguments, "features digits --model gist --batch 100")
         assert terminal.shown() == "" if arguments else terminal.until(r"features: .*/1797 \[")

@@ -59,10 +59,10 @@ def test_all_are_written_and_a_blank_one_is_not(hashbench: CommandLine) -> None:
     ]
     assert sorted(path.name for path in folder().iterdir()) == ["tiny.csv", "tiny.pdf", "tiny.png"]
     before = {path.name: path.read_bytes() for path in folder().iterdir()}
-    assert hashbench("figure --all --write").code == 0
+    hashbench.done("figure --all --write")
     assert {path.name: path.read_bytes() for path in folder().iterdir()} == before
     (folder() / "tiny.pdf").unlink()  # or neither picture would be drawn again
-    assert hashbench("figure --all --write").code == 0
+    hashbench.done("figure --all --write")
     assert {path.name: path.read_bytes() for path in folder().iterdir()} == before
 
 
@@ -73,13 +73,13 @@ def test_pictures_are_drawn_again_where_the_points_or_the_figure_have_changed(
     draw = figures.pictures
     monkeypatch.setattr(files, "pictures", lambda drawing, stamp: drawn.append(stamp) or draw(drawing, stamp))
     for _ in range(2):
-        assert hashbench("figure tiny --write").code == 0
+        hashbench.done("figure tiny --write")
     assert len(drawn) == 1
     Store.default().write(row_of(tiny(tmp_path, "lines"), "LSH", "12 bits", ap=0.3))
-    assert hashbench("figure tiny --write").code == 0
+    hashbench.done("figure tiny --write")
     assert len(drawn) == 2
     declare(tmp_path, "lines", 'width = "column"\n')
-    assert hashbench("figure tiny --write").code == 0
+    hashbench.done("figure tiny --write")
     assert len(set(drawn)) == 3
 
 

@@ -37,13 +37,6 @@ def test_methods_stand_in_groups(hashbench: CommandLine) -> None:
     assert {"sparse_hash", "sparse_vq"} <= groups["sparse"]
 
 
-def test_lists_fit_80_columns(hashbench: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
-    committed.give_rows(monkeypatch)
-    monkeypatch.setenv("COLUMNS", "200")  # of a terminal: this is none
-    for kind in KINDS:
-        assert max(map(len, hashbench.done(f"list {kind}").lines)) <= 80, kind
-
-
 def test_runs_are_listed_with_a_score_and_their_day(hashbench: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
     assert hashbench.done("list runs").out == ""
     committed.give_rows(monkeypatch)

@@ -14,7 +14,6 @@ from support.python import python
 
 from hashbench.cli import _terminal
 from hashbench.cli._app import SHORT_HELP, app
-from hashbench.cli.catalogue import complete
 from hashbench.runs.store import Store
 
 CLI: Any = typer.main.get_command(app)
@@ -135,8 +134,3 @@ def test_completion_imports_nothing_heavy() -> None:
         "assert not {'numpy', 'pydantic', 'hashbench.methods'} & set(sys.modules)"
     )
     python(code)
-
-
-def test_a_wrong_root_is_not_said_while_one_types(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HASHBENCH_ROOT", "/nowhere")
-    assert complete("methods")("") == complete("tables", "figures")("") == []

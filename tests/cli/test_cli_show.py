@@ -182,9 +182,3 @@ def test_it_fits_80_columns_but_for_addresses_and_commands(hashbench: CommandLin
     for name in ("talr_ap", "ksh", "sparse_hash", "cifar10", "talr_table1", "ap", "alexnet", "gist"):
         long = [line for line in hashbench.done(f"show {name}").lines if len(line) > 80]
         assert all(line.startswith("$ ") or "://" in line or "/data/weights/" in line for line in long), long
-
-
-def test_a_figure_that_needs_no_run_says_so(hashbench: CommandLine) -> None:
-    lines = hashbench.done("show talr_figure1").lines
-    assert "drawn  from its file alone: it needs no run" in lines
-    assert lines[-1] == "$ hashbench figure talr_figure1"

@@ -196,12 +196,6 @@ def test_a_batch_on_one_side_of_0_is_one_of_all(how: str, tmp_path: Path) -> Non
     assert found["ap"] == hashbench.score(np.ones_like(query), database, *labels, "ap")["ap"]
 
 
-def as_rows(bits: np.ndarray) -> np.ndarray:
-    rows = np.empty(len(bits), object)
-    rows[:] = list(bits)
-    return rows
-
-
 PLAIN = np.array([[1, 0, 1], [0, 0, 1]])
 
 

@@ -7,18 +7,14 @@ import numpy as np
 import pytest
 from support.command_line import CommandLine
 from support.declared_figures import axes_of, declare, filled, row_of, tiny
-from support.fake_rows import row_of_run
 from support.one_line import one_line
 
 from hashbench import figures
 from hashbench.codes import files
-from hashbench.codes.packed import pack
-from hashbench.contract import BinaryOutput
 from hashbench.figures import csv_text
 from hashbench.runs.data import open_data
 from hashbench.runs.run import Run
 from hashbench.runs.store import Store
-from hashbench.tables.cell_runs import run_of
 
 KEYS = "queries = 5\ntop = 6\n"
 CELL = """
@@ -81,26 +77,6 @@ def test_the_nearest_images_are_shown_and_false_ones_boxed(tmp_path: Path, hashb
     assert gone.missing.startswith("not drawn here: ") and gone.missing.endswith(
         "this trains it again: hashbench train lsh digits --protocol s1 --bits 16 --again"
     )
-
-
-def test_a_run_of_the_first_classes_shows_items_of_these(tmp_path: Path) -> None:
-    """No method that comes with hashbench has ``n_classes`` and codes of bits; one of another package may."""
-    cell = CELL.replace("{ bits = 16 }", '{ model = "mlp", d = 8, n_classes = 3 }').replace('"ap"', '"precision@1"')
-    cell = cell.replace('"lsh"', '"exhaustive_search", budget = "paper"')
-    figure = tiny(tmp_path, "ranking_examples", KEYS, cell)
-    run = run_of(figure.cells[0])
-    row = row_of_run(run)
-    opened = open_data(run)
-    row = row.model_copy(update={"data_sha256": opened.dataset.sha256, "ids_sha256": opened.ids.sha256})
-    searched = opened.search_items
-    query, database = (pack(each.whole().reshape(-1, 64) > 8) for each in (searched.queries, searched.database))
-    folder = Store.default().run_folder(row.run)
-    folder.mkdir(parents=True)
-    BinaryOutput(query, database, searched).save(folder)
-    drawing = filled(figure, row)
-    assert drawing.missing is None and len(drawing.points) == 30
-    shown = [point[key] for point in drawing.points for key in ("query_item", "item")]
-    assert {int(opened.dataset.labels[item]) for item in shown} == {0, 1, 2}
 
 
 def test_pictures_of_before_stay_where_the_codes_are_not_here(tmp_path: Path, hashbench: CommandLine) -> None:

@@ -2,7 +2,6 @@
 
 import struct
 from dataclasses import replace
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import pytest
@@ -125,25 +124,3 @@ def test_a_long_title_goes_on_in_another_line(table: Table) -> None:
     figure = drawn(replace(table, title=title))
     assert " ".join(figure.get_suptitle().split()) == title
     assert figure._suptitle.get_window_extent().x1 <= figure.bbox.x1
-
-
-def test_long_names_of_rows_do_not_push_the_panels_of_other_rows_apart() -> None:
-    lengths = [{"label": f"{bits} bits", "settings": {"bits": bits}} for bits in (12, 24, 32, 48)]
-    long_names = [{"label": f"TALR-AP, batch 1,000, {epochs} epochs", "method": "talr_ap"} for epochs in (8, 32)]
-    spec = sample_spec(
-        groups=[{"section": "Heads", "columns": lengths, "rows": [{"label": name, "method": name} for name in "abcd"]}]
-        + [{"section": name, "columns": lengths[2:3], "rows": long_names} for name in ("Lists", "All layers")]
-    )
-    rows = [fake_row(cell, 0, ap=0.651 + i / 1000) for i, cell in enumerate(spec.cells)]
-    figure = drawn(collect(spec, rows, None, hash_of=fake_hash))
-    panels = [ax for ax in figure.axes if ax.get_visible()]
-    boxes = [ax.get_window_extent() for ax in panels]
-    steps = [right.x0 - left.x0 for left, right in pairwise(boxes[:4])]
-    assert len(boxes) == 6 and max(steps) - min(steps) < 2
-    for ax in panels:
-        ticks = [label.get_window_extent() for label in ax.get_xticklabels() if label.get_visible()]
-        shown = [
-            tick for tick, x in zip(ticks, ax.get_xticks(), strict=True) if ax.get_xlim()[0] <= x <= ax.get_xlim()[1]
-        ]
-        assert all(left.x1 < right.x0 for left, right in pairwise(shown))
-        assert ax.get_tightbbox().x1 <= figure.bbox.x1

@@ -1,11 +1,9 @@
 """A root of one's own adds to what hashbench ships; a broken entry in it is one line, and the rest works."""
 
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 
 import pytest
-from support.command_line import call
+from support.command_line import CommandLine
 from support.on_digits import on_digits
 from support.one_line import one_line
 from support.toy_root import REPOSITORY
@@ -26,12 +24,6 @@ defaults = {{ dataset = "digits", protocol = "s1", metric = "ap" }}
 columns = [{{ label = "8 bits", settings = {{ bits = 8 }} }}]
 rows = [{{ label = "row", method = "{method}" }}]
 """
-Call = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def hashbench(capsys: pytest.CaptureFixture[str]) -> Call:
-    return partial(call, capsys)
 
 
 @pytest.fixture
@@ -64,15 +56,17 @@ def project(folder: Path, pyproject: str | None = None, parts: tuple[str, ...] =
     [None, '[project]\nname = "other"\n', '[tool.x]\nname = "hashbench"\n', "project = 3", "[project", "\0\xff"],
 )
 def test_another_project_with_such_folders_is_no_root(
-    pyproject: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, no_folders_named: None, hashbench: Call
+    pyproject: str | None,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    no_folders_named: None,
+    hashbench: CommandLine,
 ) -> None:
     monkeypatch.chdir(project(tmp_path / "other", pyproject))
     assert paths.clone() is None
     assert paths.roots() == [REPOSITORY]
     assert paths.results() == tmp_path / "other" / "results"
-    code, out, err = hashbench("list", "datasets")
-    assert code == 0
-    assert err == ""
+    out = hashbench.printed("list datasets")
     assert "digits" in out and "broken" not in out
 
 
@@ -97,7 +91,7 @@ def test_a_project_of_the_name_without_experiments_is_no_root(
 
 
 def test_a_named_root_adds_and_does_not_move_the_results(
-    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hashbench: Call
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hashbench: CommandLine
 ) -> None:
     monkeypatch.delenv("HASHBENCH_RESULTS")
     monkeypatch.chdir(tmp_path)
@@ -131,11 +125,9 @@ def test_a_root_of_cards_alone_is_enough(root: Path) -> None:
     assert settings.method_file("lsh").title == "LSH"
 
 
-def test_a_folder_with_neither_is_refused(tmp_path: Path, hashbench: Call) -> None:
-    code, out, err = hashbench("--root", str(tmp_path), "list", "datasets")
-    assert code == 2
-    assert out == ""
-    assert err == f"error: {tmp_path}: not a root: a folder that holds datasets/ and experiments/ is\n"
+def test_a_folder_with_neither_is_refused(tmp_path: Path, hashbench: CommandLine) -> None:
+    err = hashbench.refused("--root", str(tmp_path), "list datasets")
+    assert err == f"{tmp_path}: not a root: a folder that holds datasets/ and experiments/ is"
 
 
 def test_an_entry_of_the_named_root_hides_the_shipped_one_of_its_name(root: Path) -> None:
@@ -177,8 +169,8 @@ def at(*parts: str, begins: str = "left out") -> str:
     return f"{begins}: {paths.root().joinpath(*parts)}"
 
 
-def test_a_broken_entry_is_one_line_of_a_list(broken: Path, hashbench: Call) -> None:
-    code, out, err = hashbench("list", "datasets")
+def test_a_broken_entry_is_one_line_of_a_list(broken: Path, hashbench: CommandLine) -> None:
+    code, out, err = hashbench("list datasets")
     assert code == 1
     assert {line.split()[0] for line in out.splitlines() if line[0] != " "} == set(cards()) - {"bad", "worse"}
     assert [line.partition(": not a readable TOML file: ")[0] for line in err.splitlines()] == [
@@ -186,23 +178,23 @@ def test_a_broken_entry_is_one_line_of_a_list(broken: Path, hashbench: Call) -> 
         at("datasets", "worse.toml"),
         LAST.format(2, "s"),
     ]
-    code, out, err = hashbench("list", "methods")
+    code, out, err = hashbench("list methods")
     assert code == 1 and "\n  lsh" in out and "\n  itq " not in out
     assert err.startswith(f"{at('experiments', 'methods', 'itq.toml')}: ") and err.count("\n") == 2
-    code, out, err = hashbench("list", "tables")
+    code, out, err = hashbench("list tables")
     assert code == 1 and "\ngood" in out and "\nremoved" not in out and "talr_table1" in out
     assert err.startswith("left out: table removed: unknown method 'a_method_of_old'") and err.count("\n") == 2
-    code, out, err = hashbench("list", "papers")
+    code, out, err = hashbench("list papers")
     assert code == 1 and "he2018tieaware" in out
     assert err == f"{at('experiments', 'papers.toml')}: new: key 'author' is missing\n{LAST.format(1, '')}\n"
 
 
 def test_a_method_without_its_file_is_one_line_of_a_list(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, hashbench: Call
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, hashbench: CommandLine
 ) -> None:
     located = settings.method_path
     monkeypatch.setattr(settings, "method_path", lambda name: tmp_path / "x" if name == "lsh" else located(name))
-    code, out, err = hashbench("list", "methods")
+    code, out, err = hashbench("list methods")
     assert code == 1
     assert err == f"left out: {tmp_path / 'x'}: no such file\n{LAST.format(1, '')}\n"
     assert "\n  itq" in out and "\n  lsh" not in out
@@ -224,14 +216,14 @@ def test_a_broken_file_of_an_entry_is_named_with_its_line(
 
 
 def test_every_table_but_the_broken_ones_is_rendered(
-    broken: Path, monkeypatch: pytest.MonkeyPatch, hashbench: Call
+    broken: Path, monkeypatch: pytest.MonkeyPatch, hashbench: CommandLine
 ) -> None:
     monkeypatch.setattr(paths, "shipped", lambda: REPOSITORY / "nothing")  # the tables of this root are enough
     for method in ("lsh.toml",):
         source = REPOSITORY / "experiments" / "methods" / method
         (broken / "experiments" / "methods" / method).write_text(source.read_text())
     digits_card(broken, "digits")
-    code, out, err = hashbench("table", "--all")
+    code, out, err = hashbench("table --all")
     lines = err.splitlines()
     assert code == 2 and "Mine" in out
     assert lines[0].startswith(
@@ -239,21 +231,19 @@ def test_every_table_but_the_broken_ones_is_rendered(
     )  # once, though two tables need it
     assert lines[1].startswith("error: table removed: unknown method 'a_method_of_old'")
     assert lines[2:] == ["error: 3 of 4 tables cannot be rendered: see the errors above"]
-    code, out, _ = hashbench("table", "--all", "--write")
+    code, out, _ = hashbench("table --all --write")
     assert code == 2
     assert {Path(line).stem for line in out.splitlines()} == {"good", "hashbench"}
 
 
-def test_a_broken_entry_stops_only_what_names_it(broken: Path, hashbench: Call) -> None:
-    assert hashbench("status", "good")[0] == 0
-    assert hashbench("run", "good", "--dry-run")[0] == 0
+def test_a_broken_entry_stops_only_what_names_it(broken: Path, hashbench: CommandLine) -> None:
+    hashbench.done("status good")
+    hashbench.done("run good --dry-run")
     for command in (["status", "removed"], ["table", "removed"], ["run", "removed"], ["table", "good", "on_itq"]):
         code, out, err = hashbench(*command)
         assert (code, out) == (2, "") and err.count("\n") == 1, command
-    code, out, err = hashbench("train", "lsh", "bad", "--protocol", "s1", "--bits", "8")
-    assert code == 2
-    assert out == ""
-    assert err.startswith(f"{at('datasets', 'bad.toml', begins='error')}: not a readable TOML file")
+    refused = hashbench.refused("train lsh bad --protocol s1 --bits 8")
+    assert f"error: {refused}".startswith(f"{at('datasets', 'bad.toml', begins='error')}: not a readable TOML file")
     code, out, _ = hashbench("doctor")
     lines = {line.split()[0]: line for line in out.splitlines() if line.strip()}
     assert code == 0

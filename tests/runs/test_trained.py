@@ -55,24 +55,6 @@ def test_load_encodes_as_the_command_does(
     assert 0 < found.mean() < 1
 
 
-@pytest.mark.parametrize(
-    "change, complaint",
-    [
-        (lambda x: x.reshape(len(x), -1), r"items: shape \(5, 64\); the hasher takes \[n, 8, 8, 1\]"),
-        (lambda x: x + 30, "items: values from 30 to 4.; 0 to 16 are expected, as in the data set"),
-        (
-            lambda x: np.where(x == 0, np.nan, x),
-            "items: a value is NaN; 0 to 16 are expected, as in the data set",
-        ),
-        (lambda x: x.astype(str), "items: items must be numbers, these are <U"),
-        (lambda _: 5, r"items: shape \(\); the hasher takes"),
-    ],
-)
-def test_other_items_are_refused(trained: TrainedRun, change: Any, complaint: str) -> None:
-    with one_line(complaint):
-        trained.encode(change(items()[:5]))
-
-
 def test_what_cannot_be_trained_or_loaded_is_one_line(trained: TrainedRun, results: Path) -> None:
     with one_line("unknown setting of itq 'nbits': did you mean bits"):
         train("itq", "digits", nbits=12, results=results)

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 from support.toy_root import REPOSITORY
 
-from hashbench.datasets.card import load_card
 from hashbench.foundation import paths
 from hashbench.foundation.config import parse, read_toml
 from hashbench.methods import METHODS
@@ -224,92 +223,3 @@ def test_cells_can_be_run_and_scored(table: str) -> None:
         assert str(NamedMetric.parse(cell.metric)) == cell.metric
         own = {key.removeprefix(BASE) for key in cell.settings}  # the base of a head is the same method
         assert own <= set(METHODS.get(cell.method).settings.model_fields)
-
-
-# What a label says and what its keys say are written apart, so they are held against each other
-
-METHOD_OF_LABEL = {
-    "dpsh*": "dpsh",
-    "bre*": "bre",
-    "structh-n": "structhash",
-    "structh-a": "structhash",
-    "sths": "sth",
-    "bres": "bre",
-    "spher": "spherical",
-    "pcah": "pca_sign",
-    "pca-rr": "itq",
-    "cbe-rand": "cbe",
-}
-SPARSE_METHOD = {"": "exhaustive_search", "Th": "sparse_th", "VQ": "sparse_vq", "Ours": "sparse_hash"}
-METRIC_OF_COLUMN = {
-    "SUF": "suf",
-    "Pr@1": "rerank_precision@1",
-    "Pr@4": "rerank_precision@4",
-    "Pr@16": "rerank_precision@16",
-}
-
-
-@pytest.mark.parametrize("table", [t for t in TABLES if t.startswith(("talr_table", "digits", "cifar"))])
-def test_rows_named_after_methods_run_them(table: str) -> None:
-    for cell in declared(table).cells:
-        label, _, form = cell.row.lower().partition(", ")  # such as "OrthoHash, arc" and "CIBHash, 8 copies"
-        assert cell.method == METHOD_OF_LABEL.get(label, re.sub("[- ]", "_", label))
-        numbers = {f"{value} {key}" for key, value in cell.settings.items()}
-        assert not form or form in {*cell.settings.values(), *numbers}
-
-
-@pytest.mark.parametrize("table", ["structhash_table1", "structhash_table2"])
-def test_structhash_labels_agree_with_their_keys(table: str) -> None:
-    for cell in declared(table).cells:
-        label = cell.column.lower()
-        assert cell.method == METHOD_OF_LABEL.get(label, label)
-        assert cell.settings.get("loss") == {"StructH-N": "ndcg", "StructH-A": "auc"}.get(cell.column)
-        assert cell.dataset == {"CIFAR": "cifar10"}.get(cell.row, cell.row.lower())
-        assert cell.settings.get("features") == ("gist" if cell.row in ("CIFAR", "STL10") else None)
-
-
-@pytest.mark.parametrize("number", [1, 2, 3, 4])
-def test_sparse_hash_labels_agree_with_their_keys(number: int) -> None:
-    for cell in declared(f"sparse_hash_table{number}").cells:
-        name, _, k = cell.row.partition(" (k=")
-        base, _, kind = name.partition("-")
-        side, _, measure = cell.column.rpartition(" ")
-        assert cell.method == SPARSE_METHOD[kind]
-        assert cell.settings["base"] == base.lower()
-        assert cell.settings.get("k") == (int(k.rstrip(")")) if k else None)
-        assert cell.evaluation == SEARCHED.get(side, "test")
-        assert cell.metric == METRIC_OF_COLUMN[measure]
-        assert cell.printed_as == ("number" if measure == "SUF" else "percent")
-
-
-# the images trained on are the protocol's database; "val" is the test set of ImageNet
-SEARCHED = {"train": "database"}
-
-
-def test_sparse_hash_table_5_labels_agree_with_their_keys() -> None:
-    size = {("triplet", "cifar100"): 256, ("npairs", "cifar100"): 64, ("triplet", "imagenet32"): 256}
-    for cell in declared("sparse_hash_table5").cells:
-        base, _, kind = cell.row.partition("-")
-        dataset, side = cell.column.split()
-        assert cell.method == SPARSE_METHOD[kind]
-        assert cell.settings["base"] == base.lower()
-        assert cell.dataset == {"CIFAR-100": "cifar100", "ImageNet": "imagenet32"}[dataset]
-        assert cell.evaluation == SEARCHED.get(side, "test")
-        assert cell.budget == "paper"
-        assert cell.settings["d"] == size.get((base.lower(), cell.dataset), 512)
-
-
-def test_each_method_of_talr_table_2_has_the_network_of_its_own_code() -> None:
-    cells = declared("talr_table2").cells
-    found = {(cell.row, cell.dataset, cell.settings["model"], cell.metric) for cell in cells}
-    assert found == {
-        ("TALR-AP", "imagenet100", "alexnet_caffe", "ap(norm=retrieved)@1000"),
-        ("MIHash", "imagenet100", "alexnet_caffe", "ap(norm=retrieved)@1000"),
-        ("HashNet", "imagenet100_256", "caffenet", "ap(norm=retrieved)@1000"),
-    }
-    one = load_card("imagenet100")
-    other = load_card("imagenet100_256")
-    assert list(one.item_shape) == [227, 227, 3]
-    assert list(other.item_shape) == [256, 256, 3]
-    shared = ("labels_sha256", "protocols", "sources", "class_names", "n_items")
-    assert {key: getattr(one, key) for key in shared} == {key: getattr(other, key) for key in shared}

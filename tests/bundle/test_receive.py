@@ -81,7 +81,7 @@ def test_by_names_the_maker(hashbench: CommandLine, results: Path, tmp_path: Pat
     assert json.loads(content(path, "manifest.json"))["maker"] == "Ada L."
     assert hashbench("verify", path).lines[0].endswith(", rows of Ada L.")
     for name in ("", "two\nlines", "x" * 81, "\u202eback", " a"):
-        assert hashbench.refused("bundle digits --by", name, "-o", path).startswith("--by ")
+        assert hashbench.refused(f"bundle digits --by '{name}' -o", path).startswith("--by ")
 
 
 def last_bit(row: dict[str, Any]) -> None:

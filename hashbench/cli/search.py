@@ -15,8 +15,9 @@ from hashbench.codes.files import Explicit, file_meant, load_codes, parted
 from hashbench.codes.search import SearchResult
 from hashbench.contract import BinaryHasher
 from hashbench.datasets.custom import inputs
+from hashbench.foundation.arrays import write_arrays
 from hashbench.foundation.errors import HashbenchError
-from hashbench.foundation.files import require_apart, require_output, write_arrays
+from hashbench.foundation.files import require_apart, require_output
 from hashbench.runs.data import own_rows
 from hashbench.runs.guard import codes_file, load_hasher
 from hashbench.runs.run import Run
@@ -72,7 +73,7 @@ def command(
         print_notes([f"--top {top}: the database has {len(database):,} items, and all are found"])
     nearest = search.search(query, database, top, queries)
     if out is not None:
-        write_arrays(out, **nearest.arrays)
+        write_arrays(out, nearest.arrays)
     name = ", ".join(map(str, sources or places.values()))
     is_short = queries is not None or items is not None or len(nearest.arrays["queries"]) <= LINES
     return _sheet_of(name, nearest, names, is_short=is_short)

@@ -12,8 +12,9 @@ from hashbench.codes import Codes, binarize
 from hashbench.datasets.custom.encoder import Encoder, ItemForm
 from hashbench.datasets.custom.expected import of_unit_norm
 from hashbench.export import description as descriptions
-from hashbench.export import script
+from hashbench.export import onnx_form, script
 from hashbench.export.description import Description
+from hashbench.export.numpy_form import read_steps
 from hashbench.foundation.arguments import checked_arguments
 from hashbench.foundation.errors import HashbenchError, retold
 
@@ -41,12 +42,8 @@ class ExportedRun(Encoder):
     @cached_property
     def _function(self) -> HashFunction:
         if self.description.form == "numpy":
-            from hashbench.export.numpy_form import read_steps
-
             return read_steps(self.folder, self.description)
         if self.description.form == "onnx":
-            from hashbench.export import onnx_form
-
             return onnx_form.Session(self.folder / onnx_form.FILE)
         advice = "torch.export.load opens it, as its README says; hashbench opens no program, for it could run anything"
         raise HashbenchError(f"{self.folder}: an export in the form torch: {advice}")

@@ -10,8 +10,8 @@ from numpy.lib.npyio import NpzFile
 
 from hashbench.export.description import Description, NamedStep
 from hashbench.export.script import Program, script
+from hashbench.foundation.arrays import open_arrays
 from hashbench.foundation.errors import HashbenchError, retold
-from hashbench.foundation.files import open_arrays
 from hashbench.steps import BLOCK, OPERATIONS, Step, Steps, Values, arguments_of
 
 FILE = "hash.npz"

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
+from PIL import Image
+
 from hashbench import figures
 from hashbench.figures import Drawing, FigureSpec
 from hashbench.foundation.errors import HashbenchError, quietly
@@ -187,8 +189,6 @@ def _drawn(drawing: Drawing) -> Small:
 
 def _photographs(png: bytes) -> Small:
     """A picture of photographs as JPEG, at most ``WIDTH`` wide, and its size on the page."""
-    from PIL import Image
-
     with Image.open(io.BytesIO(png), formats=["PNG"]) as opened:
         whole = opened.convert("RGB")
     if whole.width > WIDTH:

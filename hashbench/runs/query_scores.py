@@ -25,8 +25,9 @@ from numpy.lib.npyio import NpzFile
 from numpy.typing import NDArray
 
 from hashbench import metrics
+from hashbench.foundation.arrays import write_arrays
 from hashbench.foundation.errors import DAMAGE, CheckFailed, HashbenchError, retold
-from hashbench.foundation.files import locked, write_arrays
+from hashbench.foundation.files import locked
 from hashbench.foundation.once import once
 from hashbench.metrics import Metrics, shown, summarise
 from hashbench.runs.row import Row
@@ -268,7 +269,7 @@ def _written(path: Path, scores: Mapping[Key, Scores], before: Mapping[Key, Scor
         values = np.stack([scores[run, _measure_of(block)].steps for run in runs])
         order = np.argsort(values.mean(axis=0), kind="stable").astype(np.uint32)
         arrays |= {f"{block}/runs": np.array(runs), f"{block}/order": order, f"{block}/ap": values[:, order]}
-    write_arrays(path, **arrays)
+    write_arrays(path, arrays)
     return path
 
 

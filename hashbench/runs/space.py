@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
+import scipy
 from pydantic import Discriminator, Field, Tag, model_validator
 
 from hashbench.foundation.config import Setting, Strict, derive_seed
@@ -147,11 +148,9 @@ def points_near(
 
 def _shares(space: Space, n: int, *seed: object) -> list[dict[str, float]]:
     """How far ``n`` points of a scrambled Halton sequence are on the way through each range or list."""
-    from scipy.stats.qmc import Halton
-
     if not space:
         return [{} for _ in range(n)]
-    shares = Halton(len(space), scramble=True, seed=derive_seed(*seed) % 2**32).random(n)
+    shares = scipy.stats.qmc.Halton(len(space), scramble=True, seed=derive_seed(*seed) % 2**32).random(n)
     return [dict(zip(sorted(space), row, strict=True)) for row in shares.tolist()]
 
 

@@ -14,9 +14,9 @@ from support.toy_root import toy_root
 
 from hashbench import metrics
 from hashbench.foundation import paths
+from hashbench.foundation.arrays import write_arrays
 from hashbench.foundation.errors import CheckFailed
 from hashbench.foundation.execution import Execution
-from hashbench.foundation.files import write_arrays
 from hashbench.metrics import Metrics
 from hashbench.runs import query_scores
 from hashbench.runs.data import open_data
@@ -113,7 +113,7 @@ def test_recalls_of_each_search_are_kept(store: Store, capsys: pytest.CaptureFix
         for measure in MEASURES:
             np.testing.assert_allclose(load(row.run, measure=measure), exact[measure], rtol=0, atol=2 * ROUNDING)
     kept = [load(row.run, measure=MEASURES[1]) for row in rows]
-    write_arrays(folders[0], **{MEASURES[1]: np.zeros(len(kept[0]), np.float32)})  # of another run of this name
+    write_arrays(folders[0], {MEASURES[1]: np.zeros(len(kept[0]), np.float32)})  # of another run of this name
     folders[1].unlink()
     assert call(capsys, "table", "tiny", "--write")[0] == 0
     np.testing.assert_array_equal([load(row.run, measure=MEASURES[1]) for row in rows], kept)

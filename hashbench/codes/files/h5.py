@@ -10,10 +10,13 @@ from numpy.typing import NDArray
 
 from hashbench.codes.files._stored import Arrays, StoredArray, refuse_bomb
 from hashbench.foundation.errors import HashbenchError, printable
+from hashbench.foundation.lazy import Lazy
 from hashbench.foundation.parallel import slices
 
 if TYPE_CHECKING:
     import h5py
+else:
+    h5py = Lazy("h5py")
 
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
 
@@ -37,14 +40,10 @@ def attributes(path: Path) -> dict[str, str]:
 
 
 def _opened(path: Path) -> "h5py.File":
-    import h5py  # it starts slowly
-
     return h5py.File(path, "r")
 
 
 def _stored(path: Path, name: str) -> StoredArray:
-    import h5py
-
     where = f"{path}: {printable(name)}"
     with _opened(path) as file:
         if not isinstance(file.get(name, getlink=True), h5py.HardLink):

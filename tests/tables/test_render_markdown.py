@@ -33,7 +33,7 @@ def without_published() -> Table:
 @pytest.mark.parametrize("shown", ["", "interval", "distinct"])
 def test_golden(shown: str) -> None:
     name = f"sample_{shown}.md" if shown else "sample.md"
-    assert_golden(name, render_markdown(sample_table(), interval=shown == "interval", distinct=shown == "distinct"))
+    assert_golden(name, render_markdown(sample_table(distinct=shown == "distinct"), interval=shown == "interval"))
 
 
 def test_golden_without_published_values() -> None:
@@ -202,7 +202,7 @@ def test_a_cell_whose_ap_the_order_of_ties_decides_is_marked() -> None:
 
 
 def test_distinct_codes_stand_beside_an_ap_where_the_rows_hold_them() -> None:
-    text = render_markdown(sample_table(), distinct=True)
+    text = render_markdown(sample_table(distinct=True))
     assert cells(text, "DPSH*")[0].endswith("‡ {2, 1201}")
     assert "processors in some cells) {distinct codes of the queries, of the database}; in bold" in text
     assert text.count("{2, 1201}") == 1 and "{" not in "".join(cells(text, "MIHash"))

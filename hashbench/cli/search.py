@@ -68,7 +68,13 @@ def command(
     query, database = _load(sources, explicit, [] if out is None else [out])
     names: list[str] = []
     if items is not None:
-        query, names = _encoded(context, str(source), items, device)
+        row = Store.default().named(str(source))
+        run = Run.from_row(row)
+        hasher = load_hasher(row, Store.default(), device, program(context))
+        assert isinstance(hasher, BinaryHasher), "a run whose codes are binary has such a hasher"
+        user_items = inputs.read(items, tuple(run.card.item_shape), value_max=run.card.value_max)
+        query = binarize(hasher.encode(own_rows(run, user_items.items, device).whole()))
+        names = user_items.names
     if top > len(database):
         print_notes([f"--top {top}: the database has {len(database):,} items, and all are found"])
     nearest = search.search(query, database, top, queries)
@@ -99,16 +105,6 @@ def _load(sources: list[Path], explicit: Explicit, outputs: list[Path]) -> tuple
     query, database, notes = load_codes(sources, explicit=explicit)
     print_notes(notes)
     return query, database
-
-
-def _encoded(context: Context, name: str, items: Path, device: str) -> tuple[Codes, list[str]]:
-    """The codes of the user's own ``items`` by the run called ``name``, and the names of the items."""
-    row = Store.default().named(name)
-    run = Run.from_row(row)
-    hasher = load_hasher(row, Store.default(), device, program(context))
-    assert isinstance(hasher, BinaryHasher), "a run whose codes are binary has such a hasher"
-    user_items = inputs.read(items, tuple(run.card.item_shape), value_max=run.card.value_max)
-    return binarize(hasher.encode(own_rows(run, user_items.items, device).whole())), user_items.names
 
 
 def _sheet_of(source: str, result: SearchResult, names: list[str], *, is_short: bool) -> Sheet:

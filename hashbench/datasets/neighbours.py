@@ -452,7 +452,12 @@ def _exact_block(queries: Floats, items: NDArray[Any], metric: Metric) -> Floats
     whole_queries = _whole(queries)
     if whole_queries is not None and (whole_items := _whole(items)) is not None:
         loops.exact_distances(whole_items, whole_queries, False, True, values)
-        return _distances_of_whole(values, whole_queries, whole_items)
+        # a squared cosine is a fraction of whole numbers, and equal fractions have equal quotients in float64: items of
+        # equal cosines have equal distances, as long as the squares of the products are below 2^53
+        squared_norms_of_queries = np.einsum("qd,qd->q", whole_queries, whole_queries)[:, None]
+        squared_norms_of_items = np.einsum("qnd,qnd->qn", whole_items, whole_items)
+        squared_cosines = values**2 / squared_norms_of_items / squared_norms_of_queries
+        return np.asarray(1 - np.sign(values) * np.sqrt(squared_cosines))
     loops.exact_distances(items, queries / np.linalg.norm(queries, axis=1, keepdims=True), True, False, values)
     return 0.5 * values
 
@@ -471,15 +476,3 @@ def _whole(vectors: NDArray[Any]) -> Floats | None:
     if not is_of_one_size.all():
         return None
     return np.sign(values)
-
-
-def _distances_of_whole(products: Floats, queries: Floats, items: Floats) -> Floats:
-    """1 - cosine, float64[q, n], by the ``products`` of whole ``queries`` [q, d] and ``items`` [q, n, d].
-
-    The square of the cosine is a fraction of whole numbers, and equal fractions have equal quotients in float64: so
-    items of equal cosines have equal distances, as long as the squares of the products are below 2^53.
-    """
-    squared_norms_of_queries = np.einsum("qd,qd->q", queries, queries)[:, None]
-    squared_norms_of_items = np.einsum("qnd,qnd->qn", items, items)
-    squared_cosines = products**2 / squared_norms_of_items / squared_norms_of_queries
-    return np.asarray(1 - np.sign(products) * np.sqrt(squared_cosines))

@@ -64,22 +64,18 @@ class ExportedRun(Encoder):
         if self.description.input.unit_norm:
             items = of_unit_norm(items)
         if self.description.form == "onnx":
-            items = self._as_stored(items)
+            taken = self.description.input
+            stored = items.astype(taken.dtype, copy=False)
+            if stored.dtype.kind == "u" and not np.array_equal(stored, items):
+                expected = f"{script.values_of(taken, taken.dtype)} are expected"
+                raise HashbenchError(f"items: values from {items.min():g} to {items.max():g}: {expected}")
+            items = stored
         function = self._function
         with retold(lambda cause: f"{self.folder}: damaged: {cause}"):
             codes = binarize(function.activations(items))
         if codes.n_bits != self.description.bits:
             raise HashbenchError(f"{self.folder}: damaged: it gives {codes.n_bits} bits, not {self.description.bits}")
         return codes
-
-    def _as_stored(self, items: NDArray[Any]) -> NDArray[Any]:
-        """The ``items`` in the type of the input; HashbenchError for fractions where it holds whole numbers alone."""
-        taken = self.description.input
-        stored = items.astype(taken.dtype, copy=False)
-        if stored.dtype.kind == "u" and not np.array_equal(stored, items):
-            expected = f"{script.values_of(taken, taken.dtype)} are expected"
-            raise HashbenchError(f"items: values from {items.min():g} to {items.max():g}: {expected}")
-        return stored
 
     def database(self) -> Codes:
         """Raises HashbenchError: a hash function was exported, without codes."""

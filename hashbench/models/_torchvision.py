@@ -44,17 +44,13 @@ def model(name: str) -> Model:
 def backbone(name: str, shape: tuple[int, ...]) -> Backbone:
     """The network without its last layer, for RGB images, and the number of its features."""
     network: nn.Module = torchvision_models.get_model(name, weights=None)
-    path = _last_layer(network)
-    parent, _, attribute = path.rpartition(".")
-    setattr(network.get_submodule(parent), attribute, nn.Identity())
-    return network, layers.n_features(name, network, shape)
-
-
-def _last_layer(network: nn.Module) -> str:
-    """The path of the classification layer: linear, or (SqueezeNet) a convolution."""
+    # the classification layer is linear, or (SqueezeNet) a convolution
     modules = reversed(list(network.named_modules()))
-    return next(
+    path = next(
         path
         for path, layer in modules
         if N_CLASSES in (vars(layer).get("out_features"), vars(layer).get("out_channels"))
     )
+    parent, _, attribute = path.rpartition(".")
+    setattr(network.get_submodule(parent), attribute, nn.Identity())
+    return network, layers.n_features(name, network, shape)

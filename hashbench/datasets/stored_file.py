@@ -93,10 +93,8 @@ def read_items(card: Card, file: h5py.File, path: Path, in_memory_bytes: int | N
     stored = file["items"]
     _require(stored, (card.n_items, *card.item_shape), card.dtype)
     offset = stored.id.get_offset()
-    if offset is None:
-        raise ValueError("the items are not one run of bytes")
-    if offset + stored.nbytes > path.stat().st_size:
-        raise ValueError("the items end before they should")
+    if offset is None or offset + stored.nbytes > path.stat().st_size:
+        raise ValueError("the items are not one whole run of bytes")
     if in_memory_bytes is None:
         in_memory_bytes = IN_MEMORY_BYTES
     if stored.nbytes <= in_memory_bytes:

@@ -68,12 +68,10 @@ def _fill(figure: FigureSpec, rows: Sequence[Row], store: Store) -> Drawing:  # 
 
 def _check(figure: FigureSpec) -> None:
     file: OrdersFile = figure.file
-    if len(file.relevant) != len(file.distances):
-        raise figure.error(f"relevant: {len(file.relevant)} values for {len(file.distances)} distances")
+    if len(file.relevant) != len(file.distances) or not any(file.relevant):
+        raise figure.error(f"relevant: {len(file.distances)} values are expected, as distances has, one of them true")
     if file.distances != sorted(file.distances) or file.distances[0] < 0:
         raise figure.error("distances: they are those of a ranking, so none is below 0 or below the one before it")
-    if not any(file.relevant):
-        raise figure.error("relevant: at least one item is expected to be relevant: without any there is no AP")
     if (n := prod(comb(len(group), sum(group)) for group in file.groups)) > MOST_ORDERS:
         raise figure.error(f"distances: the ties have {n} orders, and at most {MOST_ORDERS} are drawn")
 

@@ -181,10 +181,8 @@ def _require_file(path: Path, place: Path) -> None:
 
 def require_new(folder: Path) -> None:
     """Raises HashbenchError unless ``folder`` is new or empty, and can be written."""
-    if folder.exists() and not folder.is_dir():
-        raise HashbenchError(f"{folder}: a file; the name of a new folder is expected")
-    if folder.is_dir() and any(folder.iterdir()):
-        raise HashbenchError(f"{folder}: exists and is not empty: remove it, or name another with --out")
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise HashbenchError(f"{folder}: exists and is no empty folder: remove it, or name another with --out")
     require_writable(resolved(folder).parent, instead="--out")
 
 

@@ -308,10 +308,10 @@ def _by_run(arrays: Mapping[str, NDArray[np.generic]]) -> dict[Key, Scores]:
     for block in sorted(blocks):
         ap, order, runs = (arrays[f"{block}/{part}"] for part in PARTS)
         n_queries = len(order)
-        if (ap.dtype.str, order.dtype.str, runs.dtype.kind) != ("|u1", "<u4", "U"):
-            raise ValueError("other types of numbers")
-        if ap.shape != (len(runs), n_queries) or not np.array_equal(np.sort(order), np.arange(n_queries)):
-            raise ValueError("its arrays do not fit together")
+        are_types = (ap.dtype.str, order.dtype.str, runs.dtype.kind) == ("|u1", "<u4", "U")
+        are_shapes = ap.shape == (len(runs), n_queries)
+        if not are_types or not are_shapes or not np.array_equal(np.sort(order), np.arange(n_queries)):
+            raise ValueError("its arrays do not fit together, or hold other types of numbers")
         steps_of_runs = ap.astype(np.uint8)[:, np.argsort(order)]
         if ((steps_of_runs > STEPS) & (steps_of_runs != EMPTY)).any():
             raise ValueError("a value is above 1")

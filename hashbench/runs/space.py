@@ -27,10 +27,9 @@ class Range(Strict):
 
     @model_validator(mode="after")
     def _holds_values(self) -> Self:
-        if not self.low < self.high:
-            raise ValueError(f"the range from {self.low} to {self.high} is empty: low must be below high")
-        if self.log and self.low <= 0:
-            raise ValueError(f"a range with log must be above 0, and low is {self.low}")
+        if not self.low < self.high or (self.log and self.low <= 0):
+            expected = "low must be below high, and with log above 0"
+            raise ValueError(f"the range from {self.low} to {self.high}: {expected}")
         return self
 
     def value(self, share: float) -> Setting:

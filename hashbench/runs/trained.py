@@ -111,8 +111,6 @@ class _MovedRun(Store):
 
 def _of_folder(folder: Path, device: str) -> TrainedRun:
     file = folder / RUN
-    if not folder.is_dir():
-        raise HashbenchError(f"{folder}: no such folder of a run, results/runs/NAME")
     if not file.is_file():
         older = "a run made before hashbench wrote it is loaded by its name, where its row is"
         raise HashbenchError(f"{folder}: {RUN} is missing, so this is no folder of a run that can be moved: {older}")

@@ -158,7 +158,7 @@ def forged(store: Store, change: Callable[[Any], Any], part: str = "ap") -> None
     [
         ("ap", lambda ap: ap // 2, "its mean ap is .*, and that of its row "),
         ("ap", lambda ap: np.full_like(ap, 251), "a value is above 1"),
-        ("ap", lambda ap: ap.astype(np.float64), "other types of numbers"),
+        ("ap", lambda ap: ap.astype(np.float64), "or hold other types of numbers"),
         ("order", np.zeros_like, "its arrays do not fit together"),
         ("runs", lambda runs: np.array([runs[0]] * len(runs)), "is there twice"),
         ("runs", lambda runs: runs.astype(object), "not a readable file .*allow_pickle=False"),

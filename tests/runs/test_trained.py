@@ -103,5 +103,5 @@ def test_a_run_folder_encodes_elsewhere_without_the_card(
         HashbenchError, match=r"any name: run\.json is missing, .* is loaded by its name, where its row is"
     ):
         hashbench.load(moved)
-    with pytest.raises(HashbenchError, match=r"nowhere: no such folder of a run"):
+    with pytest.raises(HashbenchError, match=r"nowhere: run.json is missing"):
         hashbench.load(tmp_path / "nowhere")

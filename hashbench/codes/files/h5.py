@@ -49,10 +49,10 @@ def _stored(path: Path, name: str) -> StoredArray:
         if not isinstance(file.get(name, getlink=True), h5py.HardLink):
             raise HashbenchError(f"{where}: a link, which may lead out of the file: the data set itself is expected")
         dataset = file[name]
-        if not isinstance(dataset, h5py.Dataset) or dataset.shape is None:
-            raise HashbenchError(f"{where}: not an array (a group, a sparse matrix or nothing): numbers are expected")
-        if dataset.is_virtual or dataset.external:
-            raise HashbenchError(f"{where}: its data are in other files: they must be in this one")
+        is_array = isinstance(dataset, h5py.Dataset) and dataset.shape is not None
+        if not is_array or dataset.is_virtual or dataset.external:
+            kinds = "a group, a sparse matrix, nothing, or data in other files"
+            raise HashbenchError(f"{where}: not an array ({kinds}): numbers in this file are expected")
         refuse_bomb(where, dataset.nbytes, dataset.id.get_storage_size())
         if h5py.check_string_dtype(dataset.dtype) is not None:
             texts = dataset.asstr("utf-8")[()].astype(np.str_)

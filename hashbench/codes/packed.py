@@ -24,9 +24,10 @@ class Codes:
     n_bits: int
 
     def __post_init__(self) -> None:
-        if not 1 <= self.n_bits <= MAX_BITS or self.words.shape[1:] != (-(-self.n_bits // 64),):
-            where = f"codes: {self.n_bits} bits in words of shape {self.words.shape}"
-            raise HashbenchError(f"{where}; 1 to {MAX_BITS} are possible, [n, bits / 64] words")
+        if not 1 <= self.n_bits <= MAX_BITS:
+            raise HashbenchError(f"codes: {self.n_bits} bits; 1 to {MAX_BITS} are possible")
+        if self.words.ndim != 2 or self.words.shape[1] != -(-self.n_bits // 64):
+            raise HashbenchError(f"codes: words of shape {self.words.shape} do not hold {self.n_bits} bits")
 
     @property
     def shape(self) -> tuple[int, int]:

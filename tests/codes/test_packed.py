@@ -55,5 +55,5 @@ def test_a_number_of_bits_out_of_range_is_refused(n_bits: int) -> None:
 
 
 def test_words_that_do_not_hold_the_bits_are_refused() -> None:
-    with pytest.raises(HashbenchError, match="65 bits in words of shape"):
+    with pytest.raises(HashbenchError, match="do not hold 65 bits"):
         Codes(np.zeros((3, 1), np.uint64), 65)

@@ -52,10 +52,15 @@ def _fit(settings: Settings, features: Floats, data: TrainingData) -> Spheres:
         pairs = overlaps[np.triu_indices(len(overlaps), 1)]
         if not len(pairs) or (np.abs(pairs - 1).mean() <= settings.mean_error and pairs.std() <= settings.deviation):
             break
-        push = (overlaps - 1) / 2  # a centre is no distance from itself, so that the diagonal counts nothing
-        centres = centres + (push.sum(axis=1)[:, None] * centres - push @ centres) / len(centres)
+        centres = centres + _forces(centres, overlaps)
     radii = np.median(squared_distances(centred, centres), axis=0)
     return Spheres(centres + mean, radii)
+
+
+def _forces(centres: Floats, overlaps: Floats) -> Floats:
+    """The move of each centre: the mean over the others j of (overlap - 1) / 2 (centre - centre_j), [bits, d]."""
+    push = (overlaps - 1) / 2  # a centre is no distance from itself, so that the diagonal counts nothing
+    return (push.sum(axis=1)[:, None] * centres - push @ centres) / len(centres)
 
 
 METHOD = shallow_method(Settings, _fit, Spheres)

@@ -97,10 +97,7 @@ class RayPool(Pool):
             max_retries=0,  # ``follow`` tries again what dies
         )
         self._on_node = needs(_on_node)
-        from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
-
-        here = NodeAffinitySchedulingStrategy(cluster.ray.get_runtime_context().get_node_id(), soft=False)
-        self._files = cluster.ray.remote(num_cpus=0, scheduling_strategy=here)(_Files).remote()
+        self._files = _files_of_driver(cluster.ray)
 
     @property
     def has_room(self) -> bool:
@@ -131,6 +128,14 @@ def _cause(error: Exception) -> str:
     if isinstance(cause, Exception):
         text = f"{type(cause).__name__}: {one_line(cause)}"
     return text.partition(" The node IP")[0].partition(" Node IP")[0][:300]
+
+
+def _files_of_driver(ray: Any) -> Any:
+    """The actor that reads files, on the driver's own node."""
+    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+    here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
+    return ray.remote(num_cpus=0, scheduling_strategy=here)(_Files).remote()
 
 
 def _on_node(sent: Sent, files: Any) -> Any:

@@ -14,10 +14,10 @@ from pydantic import Field
 from hashbench import histogram
 from hashbench.codes import MAX_BITS, Codes, binarize, files
 from hashbench.codes.distinct import DistinctCodes, count_distinct
+from hashbench.foundation.arrays import write_arrays
 from hashbench.foundation.config import Strict
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.execution import DEFAULT, Execution
-from hashbench.foundation.files import write_arrays
 from hashbench.foundation.parallel import slices
 from hashbench.foundation.progress import bar as progress_bar
 from hashbench.histogram import Histogram
@@ -209,7 +209,7 @@ def save_own_codes(path: Path, codes: Codes, names: Sequence[str], labels: NDArr
     arrays: dict[str, Any] = {"codes": codes.bits(), "names": np.array(names), "layout": "items-by-bits"}
     if labels is not None:
         arrays["labels"] = labels
-    write_arrays(path, **arrays)
+    write_arrays(path, arrays)
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,9 +239,16 @@ class BinaryOutput:
         if queries.labels is not None and database.labels is not None:
             relevance = from_labels(queries.labels, database.labels)
             return files.save(path, files.SavedCodes(self.query, self.database, relevance, beside=self.beside))
-        codes = {"query_codes": self.query.bits(), "database_codes": self.database.bits(), "n_bits": self.query.n_bits}
-        ids = {"query_ids": queries.ids, "database_ids": database.ids, "dataset": self.data.dataset}
-        return write_arrays(path, **self.beside, **codes, **ids, layout="items-by-bits")
+        arrays = {
+            "query_codes": self.query.bits(),
+            "database_codes": self.database.bits(),
+            "n_bits": self.query.n_bits,
+            "query_ids": queries.ids,
+            "database_ids": database.ids,
+            "dataset": self.data.dataset,
+            "layout": "items-by-bits",
+        }
+        return write_arrays(path, self.beside | arrays)
 
     def count(self, relevance: Relevance, *, progress: bool = False) -> Counted:
         """The histogram of Hamming distances and relevance levels, and the rankings by distances that are sorted."""
@@ -276,7 +283,7 @@ class QuantisedOutput:
                 arrays[f"{side}_ids"] = rows.ids
             else:
                 arrays[f"{side}_labels"] = rows.labels
-        write_arrays(path, "plain", **arrays)  # such numbers hardly compress
+        write_arrays(path, arrays, "plain")  # such numbers hardly compress
 
     def count(self, relevance: Relevance, *, progress: bool = False) -> Counted:
         """The rankings by asymmetric distances; nothing is counted by Hamming distance."""

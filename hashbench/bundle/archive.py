@@ -145,7 +145,12 @@ def opened(path: Path) -> Iterator[Archive]:
             _refuse(path, f"no {MANIFEST} in it")
         with retold(lambda fault: f"{path}: {fault}", DamagedFile):
             text = b"".join(_pieces(archive, files[MANIFEST]))
-        manifest = _manifest(text, where)
+        with retold(lambda cause: f"{where}: not a manifest: {printable(cause, 200)}", ValueError, RecursionError):
+            values = json_object(text.decode("utf-8"))
+        if values.get("schema") is True or values.get("schema") != SCHEMA:
+            shown = printable(repr(values.get("schema")))
+            raise HashbenchError(f"{where}: schema {shown} is unknown: this hashbench reads schema {SCHEMA}")
+        manifest = parse(Manifest, values, where)
         if others := {MANIFEST, *manifest.files} ^ files.keys():
             name = min(others)
             fault = "listed and not in the archive"
@@ -177,15 +182,6 @@ def _zip(path: Path) -> Iterator[zipfile.ZipFile]:
                 raise zipfile.BadZipFile("the archive is not the whole file")
         with archive:
             yield archive
-
-
-def _manifest(text: bytes, where: str) -> Manifest:
-    with retold(lambda cause: f"{where}: not a manifest: {printable(cause, 200)}", ValueError, RecursionError):
-        values = json_object(text.decode("utf-8"))
-    if values.get("schema") is True or values.get("schema") != SCHEMA:
-        shown = printable(repr(values.get("schema")))
-        raise HashbenchError(f"{where}: schema {shown} is unknown: this hashbench reads schema {SCHEMA}")
-    return parse(Manifest, values, where)
 
 
 def _files(path: Path, infos: list[zipfile.ZipInfo]) -> dict[str, zipfile.ZipInfo]:

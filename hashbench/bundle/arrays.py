@@ -49,10 +49,9 @@ def read_counts(path: Path) -> Histogram | Retrieval:
     counted = Histogram(counts.whole(np.int64), levels.small().astype(np.int64))
     if not counted.levels.size or counted.levels[0] != 0 or (np.diff(counted.levels) <= 0).any():
         raise HashbenchError(f"{path}: its levels do not ascend from 0")
-    if counted.counts.size and not 0 <= counted.counts.min() <= counted.counts.max() <= MOST_COUNT:
-        raise HashbenchError(f"{path}: its counts are negative or too large")
-    if len(np.unique(counted.counts.sum(axis=(1, 2)))) > 1:
-        raise HashbenchError(f"{path}: its queries have different numbers of items")
+    fits = not counted.counts.size or 0 <= counted.counts.min() <= counted.counts.max() <= MOST_COUNT
+    if not fits or len(np.unique(counted.counts.sum(axis=(1, 2)))) > 1:
+        raise HashbenchError(f"{path}: its counts are negative, too large, or not of as many items for each query")
     return counted
 
 

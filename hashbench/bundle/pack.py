@@ -98,7 +98,6 @@ class Order:
     table: str
     budget: str | None = None
     n_splits: int = 1
-    n_seeds: int | None = None
     codes: bool = True
     maker: Maker | None = None
 
@@ -112,7 +111,7 @@ class Order:
             table=canonical(self.table),
             budget=self.budget,
             n_splits=self.n_splits,
-            n_seeds=self.n_seeds,
+            n_seeds=None,
             codes=self.codes,
             code=provenance.code(),
             versions=versions,
@@ -137,7 +136,7 @@ def pack(order: Order, path: Path, store: Store, say: Say) -> Packed:
 
     Raises CheckFailed if a row, or the counts of a run, are damaged.
     """
-    packed = Packed(order.spec, rows_of(order.spec, store, order.n_seeds))
+    packed = Packed(order.spec, rows_of(order.spec, store))
     with TemporaryDirectory() as scratch:
         _add_rows(packed, store, say, Path(scratch), codes=order.codes)
         packed.files.update(_declared(order.spec, canonical(order.table)))
@@ -155,14 +154,14 @@ def pack(order: Order, path: Path, store: Store, say: Say) -> Packed:
     return packed
 
 
-def rows_of(spec: TableSpec, store: Store, n_seeds: int | None) -> list[Row]:
-    """The stored rows of the table's cells, failed ones too, of seeds below ``n_seeds`` (None: all), at least one."""
+def rows_of(spec: TableSpec, store: Store) -> list[Row]:
+    """The stored rows of the table's cells, failed ones too, at least one."""
     if absent := ", ".join(spec.not_installed):
         raise HashbenchError(f"table {spec.name}: its rows of {absent} cannot be told: install the package that has it")
     n_repeats = N_SPLITS if spec.repeats == "splits" else 1
     hashes = {run.name.cell_hash for cell in cell_runs(spec, n_repeats) for run in cell.runs}
     stored = (row for name, row in store.named_rows() if name == row.run)  # not those that are kept beside another one
-    rows = [row for row in stored if row.cell_hash in hashes and (n_seeds is None or row.seed < n_seeds)]
+    rows = [row for row in stored if row.cell_hash in hashes]
     if not rows:
         raise HashbenchError(f"table {spec.name}: no run of its cells is stored in {store.folder / 'rows'}")
     return rows

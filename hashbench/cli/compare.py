@@ -136,7 +136,11 @@ def _compare_codes(compared: list[NamedSide], metric: list[str] | None) -> Resul
     first = comparisons[0]
     if len(comparisons) == 1:
         grids = [_sides(compared), _grid(first.metrics), *_different(first)]
-        values = _json(compared[0], compared[1], first)
+        different = {name: [*map(asdict, first.most_different(name, TOP))] for name in first.metrics}
+        values: dict[str, Any] = {"same_queries_by": first.same_by, "over": "queries", **_sizes(first)}
+        values |= {"a": _side_json(compared[0]), "b": _side_json(compared[1])}
+        values["metrics"] = {name: asdict(paired) for name, paired in first.metrics.items()}
+        values["most_different"] = different
     else:
         grids = [_sides(compared), *_grids_of_all(names, differences)]
         values = _json_of_all(compared, comparisons)
@@ -249,14 +253,6 @@ def _side_json(compared: NamedSide) -> dict[str, Any]:
     if compared.seed is not None:
         values["seed"] = compared.seed
     return values
-
-
-def _json(a: NamedSide, b: NamedSide, comparison: Comparison) -> dict[str, Any]:
-    different = {name: [*map(asdict, comparison.most_different(name, TOP))] for name in comparison.metrics}
-    values: dict[str, Any] = {"same_queries_by": comparison.same_by, "over": "queries", **_sizes(comparison)}
-    values |= {"a": _side_json(a), "b": _side_json(b)}
-    metrics = {name: asdict(paired) for name, paired in comparison.metrics.items()}
-    return {**values, "metrics": metrics, "most_different": different}
 
 
 def _grids_of_all(names: Sequence[str], differences: Sequence[Mapping[str, Paired]]) -> Iterator[Grid]:

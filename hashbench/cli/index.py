@@ -7,8 +7,9 @@ from typing import Annotated, Any
 import numpy as np
 from typer import Argument, Option
 
+from hashbench.foundation.arrays import write_arrays
 from hashbench.foundation.errors import HashbenchError, retold
-from hashbench.foundation.files import require_apart, require_output, write_arrays
+from hashbench.foundation.files import require_apart, require_output
 from hashbench.metrics.suf import speed_up
 from hashbench.showing.sheet import Cell, Code, Grid, Sheet, Value, records
 from hashbench.sparse import index, search
@@ -53,7 +54,7 @@ def command(
     query_vectors = read_matrix(queries, EMBEDDINGS)
     nearest = search.query(built, activations, query_vectors, top, exclude=itself, progress=True)
     if out is not None:
-        write_arrays(out, **nearest._asdict())
+        write_arrays(out, nearest._asdict())
     report = {
         "items": str(items),
         "n_items": n_items,

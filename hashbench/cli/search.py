@@ -15,8 +15,9 @@ from hashbench.codes.files import Explicit, file_meant, load_codes, parted
 from hashbench.codes.search import SearchResult
 from hashbench.contract import BinaryHasher
 from hashbench.datasets.custom import inputs
+from hashbench.foundation.arrays import write_arrays
 from hashbench.foundation.errors import HashbenchError
-from hashbench.foundation.files import require_apart, require_output, write_arrays
+from hashbench.foundation.files import require_apart, require_output
 from hashbench.runs.data import own_rows
 from hashbench.runs.guard import codes_file, load_hasher
 from hashbench.runs.run import Run
@@ -67,12 +68,18 @@ def command(
     query, database = _load(sources, explicit, [] if out is None else [out])
     names: list[str] = []
     if items is not None:
-        query, names = _encoded(context, str(source), items, device)
+        row = Store.default().named(str(source))
+        run = Run.from_row(row)
+        hasher = load_hasher(row, Store.default(), device, program(context))
+        assert isinstance(hasher, BinaryHasher), "a run whose codes are binary has such a hasher"
+        user_items = inputs.read(items, tuple(run.card.item_shape), value_max=run.card.value_max)
+        query = binarize(hasher.encode(own_rows(run, user_items.items, device).whole()))
+        names = user_items.names
     if top > len(database):
         print_notes([f"--top {top}: the database has {len(database):,} items, and all are found"])
     nearest = search.search(query, database, top, queries)
     if out is not None:
-        write_arrays(out, **nearest.arrays)
+        write_arrays(out, nearest.arrays)
     name = ", ".join(map(str, sources or places.values()))
     is_short = queries is not None or items is not None or len(nearest.arrays["queries"]) <= LINES
     return _sheet_of(name, nearest, names, is_short=is_short)
@@ -98,16 +105,6 @@ def _load(sources: list[Path], explicit: Explicit, outputs: list[Path]) -> tuple
     query, database, notes = load_codes(sources, explicit=explicit)
     print_notes(notes)
     return query, database
-
-
-def _encoded(context: Context, name: str, items: Path, device: str) -> tuple[Codes, list[str]]:
-    """The codes of the user's own ``items`` by the run called ``name``, and the names of the items."""
-    row = Store.default().named(name)
-    run = Run.from_row(row)
-    hasher = load_hasher(row, Store.default(), device, program(context))
-    assert isinstance(hasher, BinaryHasher), "a run whose codes are binary has such a hasher"
-    user_items = inputs.read(items, tuple(run.card.item_shape), value_max=run.card.value_max)
-    return binarize(hasher.encode(own_rows(run, user_items.items, device).whole())), user_items.names
 
 
 def _sheet_of(source: str, result: SearchResult, names: list[str], *, is_short: bool) -> Sheet:

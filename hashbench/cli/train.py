@@ -81,7 +81,12 @@ def command(
     run = named.run
     if asymmetric:
         run = run.with_asymmetric()
-    _check_epochs(run, eval_every, track)
+    if eval_every and not isinstance(run.settings, DeepSettings):
+        raise HashbenchError(f"--eval-every: {run.name.method} trains no network of binary codes, so it has no epochs")
+    if track is not None and not isinstance(run.settings, TrainingSettings):
+        raise HashbenchError(f"--track: {run.name.method} trains no network, so it has no epochs")
+    if track is not None:
+        trackers.require(track)
     device, threads = device_and_threads(device)
     execution = Execution(
         device,
@@ -111,16 +116,6 @@ def command(
     for line in _notes(run, named.settings):
         note(f"note: {line}")
     return answer
-
-
-def _check_epochs(run: Run, eval_every: int, track: str | None) -> None:
-    """Raises HashbenchError where what is asked of each epoch cannot be done."""
-    if eval_every and not isinstance(run.settings, DeepSettings):
-        raise HashbenchError(f"--eval-every: {run.name.method} trains no network of binary codes, so it has no epochs")
-    if track is not None and not isinstance(run.settings, TrainingSettings):
-        raise HashbenchError(f"--track: {run.name.method} trains no network, so it has no epochs")
-    if track is not None:
-        trackers.require(track)
 
 
 def _notes(run: Run, settings: dict[str, Setting]) -> Iterator[str]:

@@ -36,13 +36,9 @@ def neighbours(query: Codes, database: Codes, k: int) -> Neighbours:
     >>> nearest.items, nearest.distances, nearest.first, nearest.last
     (array([1]), array([1]), array([1]), array([2]))
     """
-    if len(query) != 1:
-        raise HashbenchError(f"{len(query)} queries: one is expected")
-    if query.n_bits != database.n_bits:
-        both = f"{query.n_bits} bits in queries and {database.n_bits} in the database"
-        raise HashbenchError(f"{both}: as many are expected in both")
-    if k < 1:
-        raise HashbenchError(f"k = {k}: 1 or more are expected")
+    if query.shape != (1, database.n_bits) or k < 1:
+        what = f"k = {k}, {len(query)} queries of {query.n_bits} bits, {database.n_bits} in the database"
+        raise HashbenchError(f"{what}: k of 1 or more is expected, and one query of as many bits")
     smallest_type = np.uint8 if query.n_bits < 256 else np.int16
     distances: NDArray[Any] = np.empty(len(database), smallest_type)
     for rows in slices(len(database), max(1, BLOCK_WORDS // database.words.shape[1])):

@@ -25,10 +25,8 @@ class SearchResult:
 def search(query: Codes, database: Codes, top: int, n_queries: int | None = None) -> SearchResult:
     """The ``top`` nearest items, or all there are, of ``n_queries`` queries, evenly spread (None: all)."""
     rows = spread(len(query), n_queries or len(query))
-    if not len(rows):
-        raise HashbenchError("no queries: one or more are expected")
-    if not len(database):
-        raise HashbenchError("no items in the database: one or more are expected")
+    if not len(rows) or not len(database):
+        raise HashbenchError(f"{len(rows)} queries and {len(database)} items: one or more of both are expected")
     top = min(top, len(database))
     started = time.perf_counter()
     neighbours = neighbours_of(query[rows], database, top, progress=True)

@@ -56,10 +56,9 @@ def _opened(path: Path) -> Iterator[Image.Image]:
         retold(lambda cause: f"{path}: not an image that can be read ({cause})"),
         Image.open(path, formats=FORMATS) as image,
     ):
-        if image.width * image.height > MOST_PIXELS:
-            raise HashbenchError(f"{path}: {image.width} x {image.height} pixels; at most {MOST_PIXELS:,} are decoded")
-        if image.mode not in EIGHT_BITS:
-            raise HashbenchError(f"{path}: pixels of kind {image.mode}; 8 bits a channel are expected")
+        if image.width * image.height > MOST_PIXELS or image.mode not in EIGHT_BITS:
+            shown = f"{image.width} x {image.height} pixels of kind {image.mode}"
+            raise HashbenchError(f"{path}: {shown}; at most {MOST_PIXELS:,} of 8 bits a channel are decoded")
         yield image
 
 

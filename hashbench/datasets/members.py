@@ -68,10 +68,8 @@ def open_members(place: Path, source: Source, scratch: Path | None = None) -> It
             entries.setdefault(name.removeprefix("./"), opener)
         for member in source.members:
             entry = next((name for name in _names(member) if name in entries), None)
-            if entry is None and place.is_dir():
-                raise HashbenchError(f"{place / Path(member.path).name}: missing; {source.file} holds it")
             if entry is None:
-                raise HashbenchError(f"{place}: {member.packed or member.path}: not in the archive")
+                raise HashbenchError(f"{place}: {member.packed or member.path}: missing; {source.file} holds it")
             where = f"{place}: {entry}"
             if place.is_dir():
                 where = str(place / entry)

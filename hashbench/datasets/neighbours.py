@@ -24,13 +24,17 @@ from hashbench.datasets.protocol import Metric, Neighbours
 from hashbench.datasets.split import Split, canonical_bytes
 from hashbench.datasets.store import Dataset
 from hashbench.foundation import paths
+from hashbench.foundation.arrays import write_arrays
 from hashbench.foundation.config import digest
 from hashbench.foundation.errors import HashbenchError
-from hashbench.foundation.files import locked, require_writable, write_arrays
+from hashbench.foundation.files import locked, require_writable
+from hashbench.foundation.lazy import Lazy
 from hashbench.foundation.parallel import available_cores, slices
 from hashbench.foundation.progress import bar
 from hashbench.relevance.distances import RowNumbers, Rows
 from hashbench.relevance.neighbours import checked_ids
+
+loops = Lazy("hashbench.datasets._nearest_numba")
 
 FOLDER = "neighbours"  # of a data set
 DEPTH = 100  # neighbours of a query that are stored, or as many as a rule asks for
@@ -211,9 +215,13 @@ def path_of(data: Dataset, chosen: Split, rule: Neighbours) -> Path:
 
 def write(path: Path, nearest: StoredNeighbours) -> None:
     """Writes the neighbours to the .npz ``path``, whole or not at all."""
-    write_arrays(
-        path, "plain", ids=nearest.ids, distances=nearest.distances, beyond=nearest.beyond, median=nearest.median
-    )
+    arrays = {
+        "ids": nearest.ids,
+        "distances": nearest.distances,
+        "beyond": nearest.beyond,
+        "median": nearest.median,
+    }
+    write_arrays(path, arrays, "plain")
 
 
 def verified_neighbours(where: str, ids: Ids, queries: Rows, database: Rows, metric: Metric) -> StoredNeighbours:
@@ -324,8 +332,6 @@ class _Candidates:
 
         Each core has some queries, and a product on one thread; the next items are read meanwhile.
         """
-        from hashbench.datasets._nearest_numba import add_below
-
         n_queries = len(self.queries)
         tiles = list(slices(n_queries, TILE_QUERIES))
         parts = list(slices(self.database.shape[0], TILE_ITEMS))
@@ -335,7 +341,7 @@ class _Candidates:
             np.matmul(self.queries[rows], items.T, out=products[rows, : len(items)])
             if self.n_kept[rows].max() > 2 * self.n:
                 self._drop(rows)
-            add_below(
+            loops.add_below(
                 products[rows], len(items), first_id, self.bound[rows], self.values[rows], self.ids[rows],
                 self.n_kept[rows],
             )  # fmt: skip
@@ -434,22 +440,25 @@ def _exact(queries: Rows, database: Rows, ids: Ids, metric: Metric) -> Floats:
 
 def _exact_block(queries: Floats, items: NDArray[Any], metric: Metric) -> Floats:
     """The distances of each of the ``queries`` [q, d] to its own ``items`` [q, n, d], float64[q, n]."""
-    from hashbench.datasets._nearest_numba import exact_distances
-
     dtype = np.float32 if items.dtype == np.float32 else np.float64
     items = np.ascontiguousarray(items, dtype)
     values = np.empty(items.shape[:2])
     if metric == "ip":
-        exact_distances(items, queries, False, True, values)
+        loops.exact_distances(items, queries, False, True, values)
         return -values
     if metric == "l2":
-        exact_distances(items, queries, False, False, values)
+        loops.exact_distances(items, queries, False, False, values)
         return np.sqrt(values)
     whole_queries = _whole(queries)
     if whole_queries is not None and (whole_items := _whole(items)) is not None:
-        exact_distances(whole_items, whole_queries, False, True, values)
-        return _distances_of_whole(values, whole_queries, whole_items)
-    exact_distances(items, queries / np.linalg.norm(queries, axis=1, keepdims=True), True, False, values)
+        loops.exact_distances(whole_items, whole_queries, False, True, values)
+        # a squared cosine is a fraction of whole numbers, and equal fractions have equal quotients in float64: items of
+        # equal cosines have equal distances, as long as the squares of the products are below 2^53
+        squared_norms_of_queries = np.einsum("qd,qd->q", whole_queries, whole_queries)[:, None]
+        squared_norms_of_items = np.einsum("qnd,qnd->qn", whole_items, whole_items)
+        squared_cosines = values**2 / squared_norms_of_items / squared_norms_of_queries
+        return np.asarray(1 - np.sign(values) * np.sqrt(squared_cosines))
+    loops.exact_distances(items, queries / np.linalg.norm(queries, axis=1, keepdims=True), True, False, values)
     return 0.5 * values
 
 
@@ -467,15 +476,3 @@ def _whole(vectors: NDArray[Any]) -> Floats | None:
     if not is_of_one_size.all():
         return None
     return np.sign(values)
-
-
-def _distances_of_whole(products: Floats, queries: Floats, items: Floats) -> Floats:
-    """1 - cosine, float64[q, n], by the ``products`` of whole ``queries`` [q, d] and ``items`` [q, n, d].
-
-    The square of the cosine is a fraction of whole numbers, and equal fractions have equal quotients in float64: so
-    items of equal cosines have equal distances, as long as the squares of the products are below 2^53.
-    """
-    squared_norms_of_queries = np.einsum("qd,qd->q", queries, queries)[:, None]
-    squared_norms_of_items = np.einsum("qnd,qnd->qn", items, items)
-    squared_cosines = products**2 / squared_norms_of_items / squared_norms_of_queries
-    return np.asarray(1 - np.sign(products) * np.sqrt(squared_cosines))

@@ -157,14 +157,12 @@ def _training_thresholds(query: Rows, items: Rows) -> Floats:
     return np.maximum.accumulate(thresholds[::-1])[::-1]  # the order was that of rounded distances
 
 
-def by_percentiles(rule: Percentiles, data: Dataset, chosen: Split, centred: bool = True) -> DistanceRelevance:
+def by_percentiles(rule: Percentiles, data: Dataset, chosen: Split) -> DistanceRelevance:
     """The relevance of the database to the queries, with thresholds of the pairs of training items, of norm 1."""
     train = FeatureRows(data.items, chosen.train_ids)
-    n, d = train.shape
-    mean = np.zeros(d)
-    if centred:
-        mean = np.sum([train[rows].sum(axis=0) for rows in slices(n, BLOCK)], axis=0) / n
-    train = replace(train, mean=mean)
+    n = train.shape[0]
+    sums = [train[rows].sum(axis=0) for rows in slices(n, BLOCK)]
+    train = replace(train, mean=np.sum(sums, axis=0) / n)
     thresholds = percentiles.percentiles(train, rule.percent)
     if len(set(thresholds)) < len(thresholds):
         raise HashbenchError(f"{data.name}: percentiles {rule.percent} of the training pairs are not all different")

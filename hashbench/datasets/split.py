@@ -15,10 +15,13 @@ from numpy.typing import NDArray
 
 from hashbench.datasets import protocol as rules
 from hashbench.datasets.protocol import Protocol
+from hashbench.foundation.arrays import write_arrays
 from hashbench.foundation.errors import HashbenchError, retold
-from hashbench.foundation.files import write_arrays
+from hashbench.foundation.lazy import Lazy
 from hashbench.foundation.registry import canonical
 from hashbench.relevance.labels import Labels
+
+model_selection = Lazy("sklearn.model_selection")
 
 Ids = NDArray[np.int64]
 MOST_KEPT = 64
@@ -90,7 +93,7 @@ def of_first_classes(ids: Split, labels: Labels, n: int) -> Split:
 def write(path: Path, chosen: Split) -> None:
     """Writes an .npz with query_ids, database_ids, train_ids, validation_ids if there are any, and sha256."""
     lists = {f"{role}_ids": ids for role, ids in chosen.lists().items()}
-    write_arrays(path, "plain", **lists, sha256=chosen.sha256)
+    write_arrays(path, lists | {"sha256": np.array(chosen.sha256)}, "plain")
 
 
 @singledispatch
@@ -161,8 +164,6 @@ def _parts(protocol: rules.Parts, labels: Labels, _salt: str, _seed: int) -> Spl
 
 @draw.register
 def _stratified(protocol: rules.Stratified, labels: Labels, _salt: str, seed: int) -> Split:
-    from sklearn.model_selection import train_test_split
-
     if labels.ndim != 1:
         raise HashbenchError("splits by class need one class id an item")
     query = _range(protocol.query, len(labels))
@@ -170,7 +171,9 @@ def _stratified(protocol: rules.Stratified, labels: Labels, _salt: str, seed: in
     if (labels[pool] < 0).any():
         raise HashbenchError("an item of the pool has no class; a share of each class is drawn")
     with retold("validation: {}".format, ValueError):  # too few of a class, or fewer validation items than classes
-        parts = train_test_split(pool, test_size=protocol.validation, random_state=seed, stratify=labels[pool])
+        parts = model_selection.train_test_split(
+            pool, test_size=protocol.validation, random_state=seed, stratify=labels[pool]
+        )
     train, validation = map(np.sort, parts)
     return Split(query, train, train, validation)
 

@@ -5,8 +5,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
+import h5py
 import numpy as np
 
 from hashbench.datasets import stored_file
@@ -18,9 +19,6 @@ from hashbench.foundation.errors import HashbenchError, retold
 from hashbench.foundation.files import atomic
 from hashbench.foundation.once import once
 from hashbench.relevance.labels import Labels
-
-if TYPE_CHECKING:
-    import h5py
 
 WRONG_CHECKSUM = "its content has another checksum than when it was written"
 
@@ -141,8 +139,6 @@ def write(
 
     ``check`` is called with all items, mapped from the disk, before the file gets its name.
     """
-    import h5py
-
     path = path_of(card)
     if labels_only:
         path = labels_path_of(card)
@@ -167,7 +163,7 @@ def _fitting(card: Card) -> AbstractContextManager[None]:
     return retold(lambda cause: f"{where}: {cause}", ArithmeticError, MemoryError, TypeError, ValueError)
 
 
-def _fill(card: Card, file: "h5py.File", blocks: Iterable[Block], labels_only: bool) -> str:
+def _fill(card: Card, file: h5py.File, blocks: Iterable[Block], labels_only: bool) -> str:
     """The checksum of the content, after the blocks were written one by one and compared with the card."""
     digest = hashlib.sha256()
     items = None

@@ -4,8 +4,9 @@ import hashlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
+import h5py
 import numpy as np
 from numpy.typing import NDArray
 
@@ -14,9 +15,6 @@ from hashbench.datasets.readers import Items
 from hashbench.foundation.errors import HashbenchError, retold
 from hashbench.foundation.parallel import slices
 from hashbench.relevance.labels import Labels
-
-if TYPE_CHECKING:
-    import h5py
 
 # Items up to this size are read into memory, and their checksum is verified each time: half a second at most.
 # Larger ones are memory-mapped; only `hashbench download` and `hashbench doctor --verify` check all their bytes.
@@ -45,7 +43,7 @@ def array_sha256(array: NDArray[Any]) -> str:
     return hashlib.sha256(head(array) + content_bytes(array)).hexdigest()
 
 
-def head(array: "NDArray[Any] | h5py.Dataset") -> bytes:
+def head(array: NDArray[Any] | h5py.Dataset) -> bytes:
     """The line that is hashed before the bytes of an array: its type and its shape."""
     return f"{array.dtype.name} {','.join(map(str, array.shape))}\n".encode()
 
@@ -57,10 +55,8 @@ def content_bytes(array: NDArray[Any]) -> memoryview:
 
 
 @contextmanager
-def opened(path: Path, how_to_get: str) -> "Iterator[h5py.File]":
+def opened(path: Path, how_to_get: str) -> Iterator[h5py.File]:
     """The open file; any error inside the ``with`` block is raised as the error of a damaged file."""
-    import h5py
-
     with retold(lambda cause: str(damaged(path, how_to_get, cause)), *DAMAGE), h5py.File(path, "r") as file:
         yield file
 
@@ -70,7 +66,7 @@ def damaged(path: Path, how_to_get: str, reason: str) -> HashbenchError:
     return HashbenchError(f"{path}: damaged ({reason}): run {how_to_get} again")
 
 
-def check_labels(card: Card, file: "h5py.File") -> None:
+def check_labels(card: Card, file: h5py.File) -> None:
     """Raises ValueError if the shapes or types of labels and names are not what the card says."""
     empty = empty_labels(card)
     _require(file["labels"], empty.shape, empty.dtype)
@@ -81,7 +77,7 @@ def check_labels(card: Card, file: "h5py.File") -> None:
         _require(file["names"], (card.n_items,), dtype)
 
 
-def read_labels(card: Card, file: "h5py.File") -> tuple[Labels, Names]:
+def read_labels(card: Card, file: h5py.File) -> tuple[Labels, Names]:
     """The labels, and the names of the items if there are any; raises ValueError if they are damaged."""
     check_labels(card, file)
     if "names" not in file:
@@ -92,15 +88,13 @@ def read_labels(card: Card, file: "h5py.File") -> tuple[Labels, Names]:
     return file["labels"][:], names
 
 
-def read_items(card: Card, file: "h5py.File", path: Path, in_memory_bytes: int | None = None) -> Items:
+def read_items(card: Card, file: h5py.File, path: Path, in_memory_bytes: int | None = None) -> Items:
     """The items, memory-mapped if they have more bytes than that; raises ValueError unless they are contiguous."""
     stored = file["items"]
     _require(stored, (card.n_items, *card.item_shape), card.dtype)
     offset = stored.id.get_offset()
-    if offset is None:
-        raise ValueError("the items are not one run of bytes")
-    if offset + stored.nbytes > path.stat().st_size:
-        raise ValueError("the items end before they should")
+    if offset is None or offset + stored.nbytes > path.stat().st_size:
+        raise ValueError("the items are not one whole run of bytes")
     if in_memory_bytes is None:
         in_memory_bytes = IN_MEMORY_BYTES
     if stored.nbytes <= in_memory_bytes:
@@ -108,7 +102,7 @@ def read_items(card: Card, file: "h5py.File", path: Path, in_memory_bytes: int |
     return cast("Items", np.memmap(path, card.dtype, "r", offset, stored.shape))
 
 
-def _require(stored: "h5py.Dataset", shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+def _require(stored: h5py.Dataset, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
     """Raises ValueError for another shape or type; called before reading, as a wrong shape may need any memory."""
     if (stored.shape, stored.dtype) != (shape, dtype):
         raise ValueError(f"{stored.name[1:]} are {stored.dtype} {stored.shape}, not {dtype} {shape}")

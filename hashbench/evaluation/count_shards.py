@@ -85,13 +85,10 @@ def _counted(tasks: Sequence[CountTask], missing: Sequence[CountTask], pool: Poo
 
 def _require_queries(where: str, before: Total, query: Codes, digest: str) -> None:
     old = before.evidence.histogram
-    if (old.n_queries, old.n_bits) != query.shape:
-        counted = f"{old.n_queries} queries of {old.n_bits} bits"
+    if (old.n_queries, old.n_bits) != query.shape or before.query_sha256 != digest:
+        counted = f"{old.n_queries} other queries of {old.n_bits} bits"
         here = f"{len(query)} queries of {query.n_bits} bits"
         raise HashbenchError(f"{where}: has the counts of {counted}, but {here} are given: name another file")
-    if before.query_sha256 != digest:
-        differ = "their codes or labels differ: name another file"
-        raise HashbenchError(f"{where}: has the counts of other queries: {differ}")
 
 
 def _require_shards(where: str, before: Total, tasks: Sequence[CountTask]) -> None:

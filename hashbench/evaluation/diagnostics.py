@@ -62,7 +62,11 @@ class Tally:
         self._distinct.add(codes.words)
         for rows in slices(len(codes), BLOCK):
             bits = codes[rows].bits()
-            self._ones += _sums(bits)
+            # up to 255 rows are summed in bytes, which is many times faster
+            whole = len(bits) - len(bits) % MOST_IN_A_BYTE
+            runs = bits[:whole].reshape(-1, MOST_IN_A_BYTE, bits.shape[1])
+            sums = np.add.reduce(runs, axis=1, dtype=np.uint8).sum(axis=0, dtype=np.int64)
+            self._ones += sums + bits[whole:].sum(axis=0, dtype=np.int64)
             if self._first is None:
                 self._first = bits[0].copy()
             # usually no bit has a duplicate after a few codes; only those that have are compared
@@ -129,11 +133,3 @@ def diagnose_queries(histogram: Histogram, radius: int = 2) -> QueryDiagnostics:
         radius=radius,
         twins=int((histogram.relevant[:, 0] > 0).sum()),
     )
-
-
-def _sums(bits: NDArray[np.uint8]) -> NDArray[np.int64]:
-    """The number of ones in each column; up to 255 rows are summed in bytes, which is many times faster."""
-    whole = len(bits) - len(bits) % MOST_IN_A_BYTE
-    runs = bits[:whole].reshape(-1, MOST_IN_A_BYTE, bits.shape[1])
-    sums = np.add.reduce(runs, axis=1, dtype=np.uint8).sum(axis=0, dtype=np.int64)
-    return sums + bits[whole:].sum(axis=0, dtype=np.int64)

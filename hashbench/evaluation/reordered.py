@@ -4,6 +4,7 @@ It needs no floats of the items (Yamada, Asai, Hajishirzi 2021). sentence-transf
 """
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 
 from hashbench.codes import Codes
@@ -92,8 +93,6 @@ def _mean_of_least(
     n_good: NDArray[np.int64], most: NDArray[np.int64], n_tied: NDArray[np.int64], n_drawn: NDArray[np.int64]
 ) -> Floats:
     """The mean of min(X, most), X the number of the ``n_good`` among ``n_drawn`` of ``n_tied`` items, float64[n]."""
-    from scipy.stats import hypergeom
-
     counts = np.arange(most.max(initial=0))
-    exceeds = hypergeom.sf(counts, n_tied[:, None], n_good[:, None], n_drawn[:, None])
+    exceeds = scipy.stats.hypergeom.sf(counts, n_tied[:, None], n_good[:, None], n_drawn[:, None])
     return np.asarray(np.where(counts < most[:, None], exceeds, 0.0).sum(axis=1))

@@ -14,9 +14,10 @@ from pydantic import Field
 from hashbench.codes.files import arrays_in
 from hashbench.evaluation.scores import Evidence
 from hashbench.foundation import config
+from hashbench.foundation.arrays import write_arrays
 from hashbench.foundation.config import Strict
 from hashbench.foundation.errors import HashbenchError, printable, quietly
-from hashbench.foundation.files import holder_in, locked, require_output, resolved, write_arrays, write_holder
+from hashbench.foundation.files import holder_in, locked, require_output, resolved, write_holder
 
 OPTION = "--counts"
 SCHEMA = 1
@@ -84,7 +85,7 @@ def write_total(path: Path, total: Total) -> None:
         pending=[],
         arrays_sha256=_sha256(arrays),
     )
-    write_arrays(path, "plain", about=np.frombuffer(about.model_dump_json().encode(), np.uint8), **arrays)
+    write_arrays(path, {"about": np.frombuffer(about.model_dump_json().encode(), np.uint8)} | arrays, "plain")
 
 
 def read_total(path: Path) -> Total | None:

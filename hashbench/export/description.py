@@ -101,8 +101,6 @@ def read(folder: Path) -> Description:
     description = parse(Description, kept, f"{path}: damaged")
     for name, sha256 in description.sha256.items():
         file = folder / Path(name).name
-        if not file.is_file():
-            raise HashbenchError(f"{file}: missing, but {path} names it: export the run again")
-        if file_sha256(file) != sha256:
-            raise HashbenchError(f"{file}: damaged: its SHA-256 is another than {path} says: export the run again")
+        if not file.is_file() or file_sha256(file) != sha256:
+            raise HashbenchError(f"{file}: missing or damaged: {path} says its SHA-256: export the run again")
     return description

@@ -12,8 +12,9 @@ from hashbench.codes import Codes, binarize
 from hashbench.datasets.custom.encoder import Encoder, ItemForm
 from hashbench.datasets.custom.expected import of_unit_norm
 from hashbench.export import description as descriptions
-from hashbench.export import script
+from hashbench.export import onnx_form, script
 from hashbench.export.description import Description
+from hashbench.export.numpy_form import read_steps
 from hashbench.foundation.arguments import checked_arguments
 from hashbench.foundation.errors import HashbenchError, retold
 
@@ -41,12 +42,8 @@ class ExportedRun(Encoder):
     @cached_property
     def _function(self) -> HashFunction:
         if self.description.form == "numpy":
-            from hashbench.export.numpy_form import read_steps
-
             return read_steps(self.folder, self.description)
         if self.description.form == "onnx":
-            from hashbench.export import onnx_form
-
             return onnx_form.Session(self.folder / onnx_form.FILE)
         advice = "torch.export.load opens it, as its README says; hashbench opens no program, for it could run anything"
         raise HashbenchError(f"{self.folder}: an export in the form torch: {advice}")
@@ -67,22 +64,18 @@ class ExportedRun(Encoder):
         if self.description.input.unit_norm:
             items = of_unit_norm(items)
         if self.description.form == "onnx":
-            items = self._as_stored(items)
+            taken = self.description.input
+            stored = items.astype(taken.dtype, copy=False)
+            if stored.dtype.kind == "u" and not np.array_equal(stored, items):
+                expected = f"{script.values_of(taken, taken.dtype)} are expected"
+                raise HashbenchError(f"items: values from {items.min():g} to {items.max():g}: {expected}")
+            items = stored
         function = self._function
         with retold(lambda cause: f"{self.folder}: damaged: {cause}"):
             codes = binarize(function.activations(items))
         if codes.n_bits != self.description.bits:
             raise HashbenchError(f"{self.folder}: damaged: it gives {codes.n_bits} bits, not {self.description.bits}")
         return codes
-
-    def _as_stored(self, items: NDArray[Any]) -> NDArray[Any]:
-        """The ``items`` in the type of the input; HashbenchError for fractions where it holds whole numbers alone."""
-        taken = self.description.input
-        stored = items.astype(taken.dtype, copy=False)
-        if stored.dtype.kind == "u" and not np.array_equal(stored, items):
-            expected = f"{script.values_of(taken, taken.dtype)} are expected"
-            raise HashbenchError(f"items: values from {items.min():g} to {items.max():g}: {expected}")
-        return stored
 
     def database(self) -> Codes:
         """Raises HashbenchError: a hash function was exported, without codes."""

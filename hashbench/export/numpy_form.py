@@ -10,8 +10,8 @@ from numpy.lib.npyio import NpzFile
 
 from hashbench.export.description import Description, NamedStep
 from hashbench.export.script import Program, script
+from hashbench.foundation.arrays import open_arrays
 from hashbench.foundation.errors import HashbenchError, retold
-from hashbench.foundation.files import open_arrays
 from hashbench.steps import BLOCK, OPERATIONS, Step, Steps, Values, arguments_of
 
 FILE = "hash.npz"
@@ -82,7 +82,8 @@ def script_of(description: Description, steps: Sequence[NamedStep], file: Path) 
         expression = _expression(source, step)
         if expression is None:
             functions[step.operation] = re.sub(r"\bValues\b", "np.ndarray", source)
-            expression = _call(step)
+            arrays = [f'{name}=ARRAYS["{key}"]' for name, key in step.arrays.items()]
+            expression = f"{step.operation}({', '.join(['x', *arrays])})"
         lines.append(f"    x = {expression}")
     shape = ", ".join(map(str, description.input.shape))
     last = ACTIVATIONS.format(bits=description.bits, shape=shape, steps="\n".join(lines))
@@ -102,8 +103,3 @@ def _expression(source: str, step: NamedStep) -> str | None:
         if isinstance(node, ast.Name) and node.id in step.arrays:
             node.id = f'ARRAYS["{step.arrays[node.id]}"]'
     return ast.unparse(returned)
-
-
-def _call(step: NamedStep) -> str:
-    arrays = [f'{name}=ARRAYS["{key}"]' for name, key in step.arrays.items()]
-    return f"{step.operation}({', '.join(['x', *arrays])})"

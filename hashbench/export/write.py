@@ -3,7 +3,6 @@
 import os
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,16 +11,16 @@ from hashbench.export import numpy_form, onnx_form
 from hashbench.export.description import FILE, FORMAT, VERSION, Description, FeatureNetwork, Form, Input
 from hashbench.export.readme import readme
 from hashbench.export.script import script
+from hashbench.features import FeatureModule, model_and_weights, named
 from hashbench.foundation import __version__
+from hashbench.foundation.arrays import write_arrays
 from hashbench.foundation.errors import HashbenchError, printable, retold
-from hashbench.foundation.files import file_sha256, part_prefix, require_new, resolved, write_arrays
+from hashbench.foundation.files import file_sha256, part_prefix, require_new, resolved
+from hashbench.methods import require_torch
 from hashbench.runs.data import has_unit_norm
 from hashbench.runs.row import Row
 from hashbench.runs.run import Run
 from hashbench.steps import Steps
-
-if TYPE_CHECKING:
-    from hashbench.features import FeatureModule
 
 N_EXAMPLES = 2  # items with which a network is traced
 SCRIPT = "encode.py"
@@ -64,7 +63,7 @@ def _as_arrays(row: Row, run: Run, hasher: BinaryHasher, folder: Path) -> Descri
     if steps is None:
         raise HashbenchError(f"{row.run}: its network has other layers than linear and kernel ones: --to onnx or torch")
     file = folder / numpy_form.FILE
-    write_arrays(file, "plain", **numpy_form.arrays_of(steps))
+    write_arrays(file, numpy_form.arrays_of(steps), "plain")
     features = _feature_module(run)
     description = _described(row, run, "numpy", features, steps)
     named = numpy_form.named_steps(steps)
@@ -74,8 +73,6 @@ def _as_arrays(row: Row, run: Run, hasher: BinaryHasher, folder: Path) -> Descri
 
 def _as_network(row: Row, run: Run, hasher: BinaryHasher, form: Form, folder: Path) -> Description:
     """Writes the whole hash function, features and preprocessing in it, as ONNX or as a program of PyTorch."""
-    from hashbench.methods import require_torch
-
     require_torch()
     from hashbench.export import torch_form
 
@@ -98,17 +95,15 @@ def _as_network(row: Row, run: Run, hasher: BinaryHasher, form: Form, folder: Pa
     return _with_checksums(description, folder, module.FILE)
 
 
-def _feature_module(run: Run) -> "FeatureModule | None":
+def _feature_module(run: Run) -> FeatureModule | None:
     """The network whose features the run hashes; None if it hashes the items themselves."""
     if run.settings.features == PIXELS:
         return None
-    from hashbench.features import model_and_weights, named
-
     _, extractor = named(*model_and_weights(run.settings.features))
     return extractor.build(tuple(run.card.item_shape), run.card.value_max)
 
 
-def _described(row: Row, run: Run, form: Form, features: "FeatureModule | None", steps: Steps | None) -> Description:
+def _described(row: Row, run: Run, form: Form, features: FeatureModule | None, steps: Steps | None) -> Description:
     assert isinstance(run.settings, BitSettings)
     taken = _input(run, form, features)
     return Description(
@@ -130,7 +125,7 @@ def _described(row: Row, run: Run, form: Form, features: "FeatureModule | None",
     )
 
 
-def _input(run: Run, form: Form, features: "FeatureModule | None") -> Input:
+def _input(run: Run, form: Form, features: FeatureModule | None) -> Input:
     """An item of the data set, or its features, which NumPy does not compute."""
     card = run.card
     if features is None:

@@ -59,16 +59,12 @@ class Gist(nn.Module):
 
     def forward(self, items: Tensor) -> Tensor:
         """float32 descriptors of a batch."""
-        image = self._flattened_contrast(self._grey(items))
+        grey = self.rows @ items.to(torch.float32).mean(-1) @ self.columns
+        grey = grey - grey.amin((1, 2), keepdim=True)
+        image = self._flattened_contrast(grey * 255 / grey.amax((1, 2), keepdim=True).clamp_min(1))
         spectrum = self.transform @ (image.to(torch.complex64) @ self.transform.T)
         answers = [self._energy(spectrum, k) for k in range(len(self.passed))]
         return torch.stack(answers, 1).transpose(2, 3).flatten(1)  # MATLAB's order: rows are fastest
-
-    def _grey(self, items: Tensor) -> Tensor:
-        """Grey squares [n, side, side], each from 0 to 255."""
-        grey = self.rows @ items.to(torch.float32).mean(-1) @ self.columns
-        grey = grey - grey.amin((1, 2), keepdim=True)
-        return grey * 255 / grey.amax((1, 2), keepdim=True).clamp_min(1)
 
     def _flattened_contrast(self, grey: Tensor) -> Tensor:
         image = self.pad @ grey.log1p() @ self.pad.T

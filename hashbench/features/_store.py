@@ -7,8 +7,9 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import h5py
 import numpy as np
 from numpy.typing import NDArray
 
@@ -20,9 +21,6 @@ from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.files import DISK_ERRORS, reported
 from hashbench.foundation.parallel import slices
 from hashbench.foundation.registry import canonical
-
-if TYPE_CHECKING:
-    import h5py
 
 DTYPES = np.dtype("<f4"), np.dtype("<f2")  # the latter of activations, of which there are many
 IN_MEMORY_BYTES = 1 << 30  # larger features are mapped from the disk
@@ -87,7 +85,7 @@ def read(dataset: str, name: str) -> Features:
 class FeatureWriter:
     """Writes a file of features; ``rows`` is the number of rows written so far."""
 
-    def __init__(self, file: "h5py.File") -> None:
+    def __init__(self, file: h5py.File) -> None:
         self.file = file
         self.rows = int(file.attrs["rows"])
         self.digest = _digest(file["features"], self.rows)
@@ -109,8 +107,6 @@ def writing(
     path: Path, identity: Mapping[str, Any], shape: tuple[int, int], dtype: np.dtype[Any]
 ) -> Iterator[FeatureWriter]:
     """Opens the .part file, at the row where it was left, and renames it when complete; the caller holds its lock."""
-    import h5py
-
     part = path.with_name(f"{path.name}.part")
     with reported(part, DISK_ERRORS):
         if not _can_go_on(part, identity, shape, dtype):
@@ -138,8 +134,6 @@ def is_stored(dataset: str, name: str, identity: Mapping[str, Any]) -> bool:
 
 
 def _can_go_on(part: Path, identity: Mapping[str, Any], shape: tuple[int, int], dtype: np.dtype[Any]) -> bool:
-    import h5py
-
     with suppress(*DAMAGE), h5py.File(part, "r") as file:
         stored = file["features"]
         rows = int(file.attrs["rows"])
@@ -152,7 +146,7 @@ def _can_go_on(part: Path, identity: Mapping[str, Any], shape: tuple[int, int], 
     return False
 
 
-def _digest(stored: "h5py.Dataset", n_rows: int) -> "hashlib._Hash":
+def _digest(stored: h5py.Dataset, n_rows: int) -> "hashlib._Hash":
     """The checksum of the first ``n_rows``, to which later rows can be added."""
     digest = hashlib.sha256()
     for rows in slices(n_rows, HASHED_ROWS):

@@ -10,12 +10,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from PIL import Image
+from PIL.PngImagePlugin import PngInfo
+
 from hashbench.evaluation.curves import own_style
+from hashbench.figures._matplotlib import figure
 from hashbench.showing.inks.csv import csv_of
 from hashbench.showing.sheet import Value
 
 if TYPE_CHECKING:
-    from matplotlib import artist, axes, figure
+    from matplotlib import artist, axes
 
     Artist: TypeAlias = artist.Artist
     Axes: TypeAlias = axes.Axes
@@ -128,25 +132,20 @@ def picture(drawing: Drawing, stamp: str = "") -> bytes:
 @contextmanager
 def _drawn(drawing: Drawing) -> Iterator[Figure]:
     """The drawing as a figure of matplotlib, which is saved inside the block: there its settings are hashbench's."""
-    from matplotlib.figure import Figure
-
     width, height = drawing.size_in
     dpi = min(DPI, int(math.sqrt(MOST_PIXELS / (width * height))))
     with own_style(STYLE):
-        figure = Figure(figsize=drawing.size_in, dpi=dpi, layout="constrained")
-        drawing.draw(figure)
-        engine = figure.get_layout_engine()
+        drawn = figure.Figure(figsize=drawing.size_in, dpi=dpi, layout="constrained")
+        drawing.draw(drawn)
+        engine = drawn.get_layout_engine()
         assert engine is not None
-        engine.execute(figure)
-        figure.set_layout_engine(None)  # laid out once: with an engine each file would be laid out and drawn twice
-        yield figure
+        engine.execute(drawn)
+        drawn.set_layout_engine(None)  # laid out once: with an engine each file would be laid out and drawn twice
+        yield drawn
 
 
 def _png(drawing: Drawing, figure: Figure, stamp: str) -> bytes:
     """The ``figure`` as PNG; one of lines and text in so few colours that it has a third of the bytes."""
-    from PIL import Image
-    from PIL.PngImagePlugin import PngInfo
-
     stamped = PngInfo()
     stamped.add_text(STAMP, stamp)
     small = io.BytesIO()

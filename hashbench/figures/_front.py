@@ -9,6 +9,7 @@ import numpy as np
 
 from hashbench.figures._drawing import Artist, Axes, Figure, explain, legend
 from hashbench.figures._looks import Look
+from hashbench.figures._matplotlib import path, ticker, transforms
 
 if TYPE_CHECKING:
     from matplotlib.transforms import Bbox
@@ -50,13 +51,10 @@ def draw(
 
     The legend has the ``samples``, if there are any. The axis has the costs themselves, or powers of 10.
     """
-    from matplotlib.ticker import LogFormatter, NullLocator
-    from matplotlib.transforms import ScaledTranslation
-
     ax = figure.add_subplot()
     for dot in dots:
         (drawn,) = ax.plot(dot.cost, dot.gain, dot.look["marker"], color=dot.look["color"], markersize=SIZE)
-        moved = ScaledTranslation(dot.shift * SIZE / 72, 0, figure.dpi_scale_trans)
+        moved = transforms.ScaledTranslation(dot.shift * SIZE / 72, 0, figure.dpi_scale_trans)
         drawn.set_transform(ax.transData + moved)
         if dot.is_hollow:
             drawn.set(markerfacecolor="white", markeredgewidth=0.8)
@@ -66,9 +64,9 @@ def draw(
     ax.set_xscale("log")
     if are_costs_labelled:
         ax.set_xticks(_apart(sorted({dot.cost for dot in dots})))
-        ax.xaxis.set_minor_locator(NullLocator())
+        ax.xaxis.set_minor_locator(ticker.NullLocator())
     else:
-        ax.xaxis.set_minor_formatter(LogFormatter())
+        ax.xaxis.set_minor_formatter(ticker.LogFormatter())
     ax.xaxis.set_major_formatter("{x:g}")  # matplotlib's own labels are mathematics, which no figure reads
     ax.margins(x=0.08, y=0.05)
     ax.grid()
@@ -90,8 +88,6 @@ def _apart(costs: Sequence[float]) -> list[float]:
 
 def _name_dots(ax: Axes, dots: Sequence[Dot], figure: Figure) -> None:
     """Writes the name of each dot at the nearest free place around it, with a line to it where it is not beside it."""
-    from matplotlib.transforms import Bbox
-
     engine = figure.get_layout_engine()
     assert engine is not None
     engine.execute(figure)  # before it, nobody knows how far two dots are apart
@@ -99,8 +95,12 @@ def _name_dots(ax: Axes, dots: Sequence[Dot], figure: Figure) -> None:
     pixels = figure.dpi / 72
     shifts = [np.array([dot.shift * SIZE * pixels, 0]) for dot in dots]
     centres = [ax.transData.transform((dot.cost, dot.gain)) + shift for dot, shift in zip(dots, shifts, strict=True)]
-    taken = [Bbox.from_bounds(x - 2.5 * pixels, y - 2.5 * pixels, 5 * pixels, 5 * pixels) for x, y in centres]
-    taken += [Bbox([left, (right[0], left[1] + pixels)]) for left, right in pairwise(_front_of(dots, centres))]
+    taken = [
+        transforms.Bbox.from_bounds(x - 2.5 * pixels, y - 2.5 * pixels, 5 * pixels, 5 * pixels) for x, y in centres
+    ]
+    taken += [
+        transforms.Bbox([left, (right[0], left[1] + pixels)]) for left, right in pairwise(_front_of(dots, centres))
+    ]
     for dot, (x, y) in sorted(zip(dots, centres, strict=True), key=lambda pair: -pair[0].gain):
         if not dot.name:
             continue
@@ -129,9 +129,7 @@ def _name_dots(ax: Axes, dots: Sequence[Dot], figure: Figure) -> None:
 
 def _is_crossed(box: "Bbox", dot: tuple[float, float], others: Sequence["Bbox"]) -> bool:
     """Whether the line from a box to its dot crosses another box."""
-    from matplotlib.path import Path
-
-    line = Path([dot, _nearest(box, *dot)])
+    line = path.Path([dot, _nearest(box, *dot)])
     return any(line.intersects_bbox(other, filled=True) for other in others)
 
 
@@ -148,11 +146,9 @@ def _front_of(dots: Sequence[Dot], centres: list[Any]) -> list[Any]:
 
 def _places_around(x: float, y: float, width: float, height: float, pixels: float) -> Iterator["Bbox"]:
     """Boxes of this size around a place, the nearest first: to the right, and on against the clock."""
-    from matplotlib.transforms import Bbox
-
     for distance in DISTANCES:
         for step in range(STEPS):
             angle = 2 * np.pi * step / STEPS
             centre_x = x + np.cos(angle) * (distance * pixels + width / 2)
             centre_y = y + np.sin(angle) * (distance * pixels + height / 2)
-            yield Bbox.from_bounds(centre_x - width / 2, centre_y - height / 2, width, height)
+            yield transforms.Bbox.from_bounds(centre_x - width / 2, centre_y - height / 2, width, height)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from hashbench.figures._declared import FigureSpec
 from hashbench.figures._drawing import Artist, Axes, Figure
 from hashbench.figures._looks import Look
+from hashbench.figures._matplotlib import lines
 from hashbench.runs.row import Row
 from hashbench.runs.store import Store
 from hashbench.showing.sheet import Value
@@ -140,12 +141,10 @@ def draw_lines(ax: Axes, panel: Panel, looks: Mapping[str, Look]) -> None:
 
 def line_samples(looks: Mapping[str, Look], *, hollow: bool = False) -> "dict[str, Artist]":
     """The lines of the legend of :func:`draw_lines`; ``hollow`` where only published values are drawn."""
-    from matplotlib.lines import Line2D
-
     face = "w" if hollow else None
     width = 0.6 if hollow else 1
     return {
-        label: Line2D([], [], **look, markersize=3, markerfacecolor=face, linewidth=width)
+        label: lines.Line2D([], [], **look, markersize=3, markerfacecolor=face, linewidth=width)
         for label, look in looks.items()
     }
 

@@ -163,10 +163,6 @@ def _draw_dots(table: Table, rows: list[list[_Dots]], figure: Figure) -> None:
             beyond = 0.04 * (max(highs) - min(lows))
         for ax in group:
             ax.set_xlim(min(lows) - beyond, max(highs) + beyond)
-    _write_around(figure, table)
-
-
-def _write_around(figure: Figure, table: Table) -> None:
     figure.suptitle(textwrap.fill(table.title, TITLE_WIDTH), fontsize=8.5, x=0.01, ha="left")
     how = replace(Notation.of(table), distinct=False)
     spans = notation.legend(table, how, outside=False)

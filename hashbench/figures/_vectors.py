@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from functools import partial
 
-from hashbench.figures import _front
+from hashbench.figures import _front, _matplotlib
 from hashbench.figures._drawing import WIDTHS_IN, Artist, Drawing, Figure, legend_height_in
 from hashbench.figures._looks import looks_of
 from hashbench.tables.vectors import Comparison, Line, on_front
@@ -25,8 +25,6 @@ def drawing_of_vectors(comparison: Comparison, lines: Sequence[Line]) -> Drawing
 
 
 def _draw(comparison: Comparison, lines: Sequence[Line], figure: Figure) -> None:
-    from matplotlib.lines import Line2D
-
     factor = comparison.main_factor
     k = comparison.rule.k
     looks = looks_of({line.code.title: line.code.run.name.method for line in lines})
@@ -40,7 +38,9 @@ def _draw(comparison: Comparison, lines: Sequence[Line], figure: Figure) -> None
         dots.append(_front.Dot(name, line.bytes_per_vector, line.recalls[factor], look, is_on_front, is_hollow, shift))
     samples: dict[str, Artist] = {}
     for title, look in looks.items():
-        samples[title] = Line2D([], [], color=look["color"], marker=look["marker"], linestyle="none", markersize=4)
+        samples[title] = _matplotlib.lines.Line2D(
+            [], [], color=look["color"], marker=look["marker"], linestyle="none", markersize=4
+        )
     explanation = EXPLANATION.format(title=comparison.title, factor=factor, k=k)
     labels = ("bytes of a vector", f"recall of the {k} nearest after {factor}x rescoring")
     _front.draw(dots, labels, explanation, figure, samples, are_costs_labelled=True)

@@ -15,6 +15,7 @@ from hashbench.figures._looks import looks_of
 from hashbench.figures._panels import line_samples
 from hashbench.histogram import Histogram
 from hashbench.histogram.curves import radius_curve, rank_curve
+from hashbench.runs.guard import not_here
 from hashbench.runs.row import Row
 from hashbench.runs.store import Store
 from hashbench.showing.sheet import Value
@@ -67,8 +68,6 @@ class _Series:
 
 def _fill(figure: FigureSpec, rows: Sequence[Row], store: Store) -> Drawing:
     """The figure of all runs whose histograms are here; where a cell has none, nothing is drawn or removed."""
-    from hashbench.runs.guard import not_here
-
     series: dict[str, _Series] = {}
     for cell in figure.cells:
         digest = cell_hash(cell)

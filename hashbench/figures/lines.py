@@ -9,6 +9,7 @@ from hashbench.figures import _panels
 from hashbench.figures._declared import CellsFile, FigureSpec, Kind
 from hashbench.figures._drawing import WIDTHS_IN, Drawing, Figure, explain, legend, legend_height_in
 from hashbench.figures._looks import looks_of
+from hashbench.figures._matplotlib import lines
 from hashbench.figures._panels import Panel, Point
 from hashbench.foundation.errors import HashbenchError
 from hashbench.runs.row import Row
@@ -142,8 +143,6 @@ def _explanation(table: Table) -> str:
 def _draw(
     panels: list[Panel], bounds: list[Mapping[int, float]], text: str, across: int, one_scale: bool, figure: Figure
 ) -> None:
-    from matplotlib.lines import Line2D
-
     dotted: dict[str, Any] = {"color": "#000000", "linestyle": (0, (1, 1)), "linewidth": 1.0}
     looks = looks_of(_panels.methods_of(panels))
     for place, ax in enumerate(_panels.axes_of(figure, panels, across, share=one_scale)):
@@ -161,7 +160,7 @@ def _draw(
     hollow = all(point.mean is None for panel in panels for point in panel.points())
     samples = _panels.line_samples(looks, hollow=hollow)
     if any(bounds):
-        samples[BOUND] = Line2D([], [], **dotted)
+        samples[BOUND] = lines.Line2D([], [], **dotted)
     legend(figure, samples)
     explain(figure, text)
 

@@ -14,9 +14,11 @@ from hashbench.codes.nearest import Neighbours, neighbours, spread
 from hashbench.contract import CODES
 from hashbench.figures._declared import CellsFile, FigureSpec, Kind
 from hashbench.figures._drawing import WIDTHS_IN, Drawing, Figure, explain, nothing
+from hashbench.figures._matplotlib import patches
 from hashbench.foundation.errors import HashbenchError
 from hashbench.relevance.labels import from_labels
 from hashbench.runs.data import split_of
+from hashbench.runs.guard import not_here
 from hashbench.runs.row import Row
 from hashbench.runs.run import Run
 from hashbench.runs.store import Store
@@ -87,8 +89,6 @@ def _check(figure: FigureSpec) -> None:
 
 def _examples(row: Row, file: ExamplesFile, store: Store) -> Iterator[_Example]:
     """The lines of queries, spread evenly; HashbenchError where codes or data are not here, or not of the row."""
-    from hashbench.runs.guard import not_here
-
     path = store.run_folder(row.run) / CODES
     if not path.is_file():
         raise not_here(row, store)
@@ -142,12 +142,10 @@ def _sheet(examples: list[_Example], across: int, top: int) -> tuple[NDArray[np.
 
 
 def _draw(sheet: NDArray[np.uint8], boxes: list[Box], text: str, figure: Figure) -> None:
-    from matplotlib.patches import Rectangle
-
     ax = figure.add_subplot()
     height, width, _ = sheet.shape
     for left, upper, *size in boxes:
-        ax.add_patch(Rectangle((left, upper), *size, fill=False, edgecolor=FALSE, linewidth=1.4))
+        ax.add_patch(patches.Rectangle((left, upper), *size, fill=False, edgecolor=FALSE, linewidth=1.4))
     # extent: a pixel is where its indices are, and not half a pixel beside
     ax.imshow(sheet, extent=(0, width, height, 0), interpolation="nearest")
     ax.axis("off")

@@ -9,6 +9,7 @@ import numpy as np
 from hashbench.figures._declared import FigureFile, FigureSpec, Kind
 from hashbench.figures._drawing import WIDTHS_IN, Drawing, explain, legend, nothing
 from hashbench.figures._looks import Look, looks_of
+from hashbench.figures._matplotlib import ticker
 from hashbench.figures._panels import line_samples
 from hashbench.foundation.errors import counted, unknown
 from hashbench.methods import METHODS
@@ -85,8 +86,6 @@ def _fill(figure: FigureSpec, _rows: Sequence[Row], _store: Store) -> Drawing:
 def _draw(
     lines: dict[str, tuple[Floats, Floats]], looks: dict[str, Look], text: str, metric: str, figure: "Figure"
 ) -> None:
-    from matplotlib.ticker import MaxNLocator
-
     ax = figure.add_subplot()
     for title, (means, stds) in lines.items():
         k = np.arange(1, len(means) + 1)
@@ -94,7 +93,7 @@ def _draw(
         if len(lines) <= MOST_BANDS:
             ax.fill_between(k, means - stds, means + stds, color=looks[title]["color"], alpha=0.12, linewidth=0)
     ax.set(xlabel="trials", ylabel=f"best {metric} of validation queries", xlim=(1, None))
-    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    ax.xaxis.set_major_locator(ticker.MaxNLocator(integer=True))
     ax.grid(axis="y")
     legend(figure, line_samples(looks), beside=True)
     explain(figure, text)

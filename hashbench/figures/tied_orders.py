@@ -12,6 +12,7 @@ from pydantic import Field
 from hashbench import metrics
 from hashbench.figures._declared import FigureFile, FigureSpec, Kind
 from hashbench.figures._drawing import WIDTHS_IN, Axes, Drawing, Figure, explain
+from hashbench.figures._matplotlib import patches
 from hashbench.histogram import Histogram
 from hashbench.metrics import Metrics
 from hashbench.runs.row import Row
@@ -67,12 +68,10 @@ def _fill(figure: FigureSpec, rows: Sequence[Row], store: Store) -> Drawing:  # 
 
 def _check(figure: FigureSpec) -> None:
     file: OrdersFile = figure.file
-    if len(file.relevant) != len(file.distances):
-        raise figure.error(f"relevant: {len(file.relevant)} values for {len(file.distances)} distances")
+    if len(file.relevant) != len(file.distances) or not any(file.relevant):
+        raise figure.error(f"relevant: {len(file.distances)} values are expected, as distances has, one of them true")
     if file.distances != sorted(file.distances) or file.distances[0] < 0:
         raise figure.error("distances: they are those of a ranking, so none is below 0 or below the one before it")
-    if not any(file.relevant):
-        raise figure.error("relevant: at least one item is expected to be relevant: without any there is no AP")
     if (n := prod(comb(len(group), sum(group)) for group in file.groups)) > MOST_ORDERS:
         raise figure.error(f"distances: the ties have {n} orders, and at most {MOST_ORDERS} are drawn")
 
@@ -102,14 +101,14 @@ def _draw(distances: list[int], orders: list[tuple[Order, float]], tie_aware: fl
 
 def _draw_rankings(ax: Axes, distances: list[int], orders: list[Order]) -> None:
     """The items of each order as boxes, a gap between two tie groups, whose distance stands above."""
-    from matplotlib.patches import Rectangle
-
     groups = list(dict.fromkeys(distances))
     lefts = [place + GAP * groups.index(distance) for place, distance in enumerate(distances)]
     for line, order in enumerate(orders):
         for left, relevant in zip(lefts, order, strict=True):
             colour = RELEVANT if relevant else OTHER
-            ax.add_patch(Rectangle((left, line - 0.36), 1, 0.72, facecolor=colour, edgecolor=EDGE, linewidth=0.5))
+            ax.add_patch(
+                patches.Rectangle((left, line - 0.36), 1, 0.72, facecolor=colour, edgecolor=EDGE, linewidth=0.5)
+            )
     for distance in groups:
         middle = fmean(left + 0.5 for left, other in zip(lefts, distances, strict=True) if other == distance)
         ax.text(middle, len(orders) - 0.35, f"$d={distance}$", parse_math=True, ha="center", va="bottom", fontsize=6.5)

@@ -47,15 +47,10 @@ def native(array: NDArray[Any]) -> NDArray[Any]:
 
 def require_values(name: str, tensor: Any) -> None:
     """Raises HashbenchError for a tensor without values, or with another layout than NumPy's."""
-    if tensor.is_meta:
-        raise HashbenchError(f"{name}: a tensor of the device meta, which has no values: one with values is expected")
-    if tensor.is_nested or str(tensor.layout) != "torch.strided":
-        kind = "of layout " + str(tensor.layout).removeprefix("torch.").lstrip("_")
-        if tensor.is_nested:
-            kind = "that is nested"
-        raise HashbenchError(f"{name}: a tensor {kind}: a dense one is expected, as .to_dense() makes one")
-    if tensor.is_quantized:
-        raise HashbenchError(f"{name}: a quantized tensor: plain numbers are expected, as .dequantize() makes them")
+    is_dense = str(tensor.layout) == "torch.strided" and not tensor.is_nested
+    if not is_dense or tensor.is_meta or tensor.is_quantized:
+        expected = "a dense one of plain numbers is expected, as .to_dense() or .dequantize() makes one"
+        raise HashbenchError(f"{name}: a tensor that is sparse, nested, quantized or of the device meta: {expected}")
 
 
 def _of_objects(name: str, array: NDArray[Any]) -> NDArray[Any]:

@@ -14,15 +14,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
-from io import BytesIO, StringIO
+from io import StringIO
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Literal
+
+from filelock import FileLock, Timeout
 
 from hashbench.foundation.errors import HashbenchError, printable, retold
 from hashbench.foundation.progress import note
-
-if TYPE_CHECKING:
-    from numpy.lib.npyio import NpzFile
 
 DISK_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO})
 LEFT_AFTER_S = 24 * 3600  # without a change, a temporary file is one that a killed process left
@@ -168,44 +166,6 @@ def csv_text(head: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
     return text.getvalue()
 
 
-def write_arrays(path: Path, how: Literal["compressed", "plain"] = "compressed", /, **arrays: Any) -> None:
-    """Writes the arrays as .npz, or as .npz.xz, half as large and slower; as a whole or not at all."""
-    from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile
-
-    import numpy as np
-
-    is_xz = path.suffix == ".xz"
-    packed = ZIP_STORED
-    if how == "compressed" and not is_xz:
-        packed = ZIP_DEFLATED
-    with (
-        atomic(path) as temporary,
-        lzma.open(temporary, "wb") if is_xz else temporary.open("wb") as file,
-        # numpy.savez_compressed takes several times as long: it has level 6
-        ZipFile(file, "w", packed, compresslevel=1) as archive,
-    ):
-        for name, array in arrays.items():
-            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
-                np.lib.format.write_array(member, np.asanyarray(array), allow_pickle=False)
-
-
-@contextmanager
-def open_arrays(path: Path) -> Iterator["NpzFile"]:
-    """The arrays that ``write_arrays`` wrote; raises BadZipFile for a file that is no .npz.
-
-    Of such a file ``numpy.load`` would say how to open it unsafely, and it does not close one that is damaged.
-    """
-    from numpy.lib.npyio import NpzFile
-
-    with path.open("rb") as stored:
-        file: IO[bytes] = stored
-        if path.suffix == ".xz":  # a .npz is read from its end: unpacked as a whole, it is unpacked once
-            with lzma.open(stored) as unpacked:
-                file = BytesIO(unpacked.read())
-        with NpzFile(file, allow_pickle=False) as arrays:
-            yield arrays
-
-
 def require_output(path: Path, instead: str = "--out") -> None:
     """Raises HashbenchError unless ``path`` can be an output."""
     place = resolved(path)
@@ -221,10 +181,8 @@ def _require_file(path: Path, place: Path) -> None:
 
 def require_new(folder: Path) -> None:
     """Raises HashbenchError unless ``folder`` is new or empty, and can be written."""
-    if folder.exists() and not folder.is_dir():
-        raise HashbenchError(f"{folder}: a file; the name of a new folder is expected")
-    if folder.is_dir() and any(folder.iterdir()):
-        raise HashbenchError(f"{folder}: exists and is not empty: remove it, or name another with --out")
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise HashbenchError(f"{folder}: exists and is no empty folder: remove it, or name another with --out")
     require_writable(resolved(folder).parent, instead="--out")
 
 
@@ -299,8 +257,6 @@ def natural(path: Path) -> list[tuple[int, str]]:
 
 def is_locked(path: Path) -> bool:
     """True where a process, perhaps this one, holds the lock file ``path`` at this moment."""
-    from filelock import FileLock, Timeout
-
     try:
         if path.exists():
             FileLock(path).acquire(timeout=0).lock.release()
@@ -312,8 +268,6 @@ def is_locked(path: Path) -> bool:
 @contextmanager
 def locked(path: Path, *, wait: bool, busy: str = "", instead: str = "--results") -> Iterator[None]:
     """Holds the lock file ``path`` in the block; where another process does, waits and says ``busy``, or raises it."""
-    from filelock import FileLock, Timeout
-
     lock = FileLock(path)
     unusable = retold(
         lambda cause: f"{path}: cannot be locked ({cause}): make its folder writable, or name a copy with {instead}",

@@ -11,8 +11,8 @@ from typing import Any, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from hashbench.foundation.arrays import open_arrays, write_arrays
 from hashbench.foundation.errors import HashbenchError, retold
-from hashbench.foundation.files import open_arrays, write_arrays
 from hashbench.foundation.parallel import slices
 from hashbench.foundation.progress import bar
 from hashbench.relevance.labels import Relevance
@@ -77,7 +77,7 @@ class Histogram:
 
     def save(self, path: Path) -> None:
         """Writes the histogram as .npz or .npz.xz, whole or not at all."""
-        write_arrays(path, counts=self.counts, levels=self.levels)
+        write_arrays(path, {"counts": self.counts, "levels": self.levels})
 
     @staticmethod
     def load(path: Path) -> "Histogram":

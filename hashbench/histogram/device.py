@@ -69,10 +69,8 @@ def require_cuda(name: str) -> str:
     if torch.cuda.is_available():
         n_devices = torch.cuda.device_count()
     number = int(name.partition(":")[2] or 0)
-    if n_devices == 0:
-        raise HashbenchError(f"device {name}: no CUDA device is here: device auto or cpu counts on the CPU")
     if number >= n_devices:
-        raise HashbenchError(f"device {name}: the CUDA devices here are cuda:0 to cuda:{n_devices - 1}")
+        raise HashbenchError(f"device {name}: {n_devices} CUDA devices are here, the first cuda:0; or device cpu")
     # in use by another process alone, out of memory, an old driver
     with retold(lambda cause: f"device {name}: it cannot be used: {cause}: device cpu can", RuntimeError):
         torch.empty(1, device=f"cuda:{number}")

@@ -207,7 +207,7 @@ def _whole(weights: Array, n_queries: int, n_bits: int) -> list[Ints]:
     """The whole weights of each query, int64[parts, bits]."""
     if weights.shape not in ((n_bits,), (n_queries, n_bits)):
         raise HashbenchError(f"weights of shape {weights.shape}: [{n_bits}] or [{n_queries}, {n_bits}] is expected")
-    if not np.isfinite(weights).all() or (weights < 0).any():
+    if not ((weights >= 0) & np.isfinite(weights)).all():
         raise HashbenchError("weights: some are negative or not finite; each must be 0 or more")
     if weights.ndim == 1:
         return [whole_weights(weights)] * n_queries

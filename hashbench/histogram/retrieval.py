@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hashbench.foundation.arrays import open_arrays, write_arrays
 from hashbench.foundation.errors import HashbenchError, one_line
-from hashbench.foundation.files import open_arrays, write_arrays
 
 CUTOFFS = (1, 4, 16)  # how many nearest items the searches are for [Jeong and Song 2018, section 6]
 
@@ -66,7 +66,7 @@ class Retrieval:
 
     def save(self, path: Path) -> None:
         """Writes the retrieval as .npz or .npz.xz, whole or not at all."""
-        write_arrays(path, **self._arrays())
+        write_arrays(path, self._arrays())
 
     @staticmethod
     def load(path: Path) -> "Retrieval":

@@ -4,11 +4,9 @@ import hashlib
 import os
 import platform
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from shutil import rmtree
 from typing import Any
 
 from hashbench.foundation import paths, provenance
@@ -38,14 +36,11 @@ def run_on_this_node(sent: Sent, read: Reader) -> Any:
     if (code := provenance.code()) != sent.code:  # its results would name code that did not run
         versions = f"this node has hashbench {_shown(code)}, the command has {_shown(sent.code)}"
         raise NodeError(f"{where}: {versions}: install the same on all machines")
-    with ExitStack() as reserved:
-        with retold(lambda fault: f"{where}: {fault}", HashbenchError, by=NodeError):
-            folder = work_folder()
-            for used_once in dict.fromkeys((folder / i.place).parents[1] for i in sent.inputs if not i.is_kept):
-                reserved.enter_context(_reserved(used_once))
-            for needed in sent.inputs:
-                _bring(needed, folder, read)
-        return sent.task.run_on_node(folder, {needed.path: folder / needed.place for needed in sent.inputs})
+    with retold(lambda fault: f"{where}: {fault}", HashbenchError, by=NodeError):
+        folder = work_folder()
+        for needed in sent.inputs:
+            _bring(needed, folder, read)
+    return sent.task.run_on_node(folder, {needed.path: folder / needed.place for needed in sent.inputs})
 
 
 def _shown(code: Code) -> str:
@@ -64,28 +59,13 @@ def work_folder() -> Path:
     return folder
 
 
-@contextmanager
-def _reserved(folder: Path) -> Iterator[None]:
-    """Holds the lock of the folder during the block, then removes it, with what killed tasks have left there."""
-    with locked(lock_of(folder), wait=True, instead="TMPDIR"):
-        try:
-            yield
-        finally:
-            rmtree(folder, ignore_errors=True)
-
-
-def lock_of(folder: Path) -> Path:
-    """The lock file of a folder that one task at a time uses."""
-    return folder.with_name(f"{folder.name}.lock")
-
-
 def _bring(needed: Input, folder: Path, read: Reader) -> None:
     """Puts the file in its place: a link to a file of this machine with that content, else a copy is sent."""
     file = needed.file
     place = folder / needed.place
     with reported(place):
         place.parent.mkdir(parents=True, exist_ok=True)
-    with locked(lock_of(place), wait=True, instead="TMPDIR"):
+    with locked(place.with_name(f"{place.name}.lock"), wait=True, instead="TMPDIR"):
         if _is(place, file):
             return
         with reported(place):

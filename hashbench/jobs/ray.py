@@ -24,10 +24,9 @@ def connected(address: str) -> Iterator["Cluster"]:
     """The cluster, connected during the block; raises HashbenchError where there is no Ray or no cluster."""
     if extras.missing("ray"):
         raise HashbenchError(f"--ray needs Ray: {extras.how_to_install('ray')}")
-    if address.startswith("ray://"):
-        raise HashbenchError(f"--ray {address}: start hashbench on a node of the cluster, with --ray auto")
-    if address == "local":
-        raise HashbenchError("--ray local: on one machine --jobs N runs as many at a time")
+    if address.startswith("ray://") or address == "local":
+        advice = "start hashbench on a node of the cluster, with --ray auto; on one machine, with --jobs N"
+        raise HashbenchError(f"--ray {address}: {advice}")
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is sent anywhere
     with redirect_stdout(sys.stderr):  # Ray would say between our results that a node has died
         ray = _connected(address)

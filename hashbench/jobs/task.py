@@ -52,15 +52,11 @@ class DriverFile:
 
 @dataclass(frozen=True)
 class Input:
-    """A file that a task needs: ``path`` is the task's name for it, ``place`` its path in the folder of a node.
-
-    Unless ``is_kept``, the folder two levels above is locked for the task and removed after it.
-    """
+    """A file that a task needs: ``path`` is the task's name for it, ``place`` its path in the folder of a node."""
 
     path: Path
     file: DriverFile
     place: str
-    is_kept: bool = True
 
 
 class Task(ABC):

@@ -48,7 +48,12 @@ def loss(
             stream, for the released code multiplies as many numbers as there are rows. For ``streams`` only.
     """
     if partly_scaled:
-        relaxed = _without_scale(relaxed, scale)
+        # the gradient is divided by ``scale`` behind the first numbers of each stream
+        wide = relaxed.double()
+        factor = torch.full_like(wide, 1 / scale, memory_format=torch.contiguous_format)
+        for stream in factor.tensor_split(2):
+            stream.view(-1)[: len(stream)] = 1.0
+        relaxed = factor * wide + ((1 - factor) * wide).detach()
     scaled = scale * inner_products(relaxed)
     counted = off_diagonal_mask(relevance)
     similar = relevant_mask(relevance)
@@ -67,12 +72,3 @@ def loss(
     further = torch.where(similar, 4 * label_cosines(relevance).square(), 1.0)
     steeper = (further * weight * likelihood(scaled, similar)).sum() / total
     return steeper + (value - steeper).detach()  # the value of one, the gradient of the other
-
-
-def _without_scale(relaxed: Tensor, scale: float) -> Tensor:
-    """The same values in float64; their gradient is divided by ``scale`` behind the first numbers of each stream."""
-    wide = relaxed.double()
-    factor = torch.full_like(wide, 1 / scale, memory_format=torch.contiguous_format)
-    for stream in factor.tensor_split(2):
-        stream.view(-1)[: len(stream)] = 1.0
-    return factor * wide + ((1 - factor) * wide).detach()

@@ -58,7 +58,12 @@ class Objective(ItemObjective):
         x = (self.vectors / self.value_max).to(kind)
         p = activations.to(kind).sigmoid()
         codes = bernoulli(p, noise_of(p, self.noise, generator))
-        g = (_propagation(codes) @ self.graph(self.to_z(x))).sigmoid()
+        # D^-1/2 A D^-1/2 [M, M]
+        n_ones = codes.sum(1)
+        distance = (2 * codes @ codes.T - n_ones[:, None] - n_ones).abs() / codes.shape[1]
+        graph = (1 - distance).clamp(min=0).pow(POWER)
+        scale = graph.sum(1).rsqrt()  # an item is its own neighbour: no sum is below 1
+        g = ((scale[:, None] * graph * scale) @ self.graph(self.to_z(x))).sigmoid()
         loss = (self.decoder(g) - x).square().sum() / 2
         for adversary, learned, is_binary in zip(self.adversaries, (codes, g), (True, False), strict=True):
             real = torch.rand(learned.shape, generator=generator, dtype=torch.float64)
@@ -69,15 +74,6 @@ class Objective(ItemObjective):
             loss = loss + binary_cross_entropy_with_logits(of_real, torch.ones_like(of_real))
             loss = loss + binary_cross_entropy_with_logits(of_learned, torch.zeros_like(of_learned))
         return loss
-
-
-def _propagation(codes: Tensor) -> Tensor:
-    """D^-1/2 A D^-1/2 [M, M] of ``codes`` [M, bits] of 0 and 1."""
-    n_ones = codes.sum(1)
-    distance = (2 * codes @ codes.T - n_ones[:, None] - n_ones).abs() / codes.shape[1]
-    graph = (1 - distance).clamp(min=0).pow(POWER)
-    scale = graph.sum(1).rsqrt()  # an item is its own neighbour: no sum is below 1
-    return scale[:, None] * graph * scale
 
 
 class _Reversed(torch.autograd.Function):

@@ -9,11 +9,14 @@ from threadpoolctl import threadpool_limits
 
 from hashbench.contract import Floats
 from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.lazy import Lazy
 from hashbench.methods._shallow import HashFunction
 from hashbench.steps import Step, anchor_weights, project, squared_distances
 
 if TYPE_CHECKING:
     from sklearn.cluster import KMeans
+
+cluster = Lazy("sklearn.cluster")
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,11 +48,9 @@ def clustered(features: Floats, n: int, iterations: int, seed: int, setting: str
 
 def k_means(features: Floats, n: int, iterations: int, seed: int, start: Floats | None = None) -> "KMeans":
     """As :func:`clustered`, of ``n`` centres, from those at the ``start`` [n, d]; examples need not differ."""
-    from sklearn.cluster import KMeans
-
     first = "k-means++" if start is None else start
     # tol = 0: all iterations, without a warning where more would change the centres
-    kmeans = KMeans(n, init=first, n_init=1, max_iter=iterations, tol=0, random_state=seed % 2**32)
+    kmeans: KMeans = cluster.KMeans(n, init=first, n_init=1, max_iter=iterations, tol=0, random_state=seed % 2**32)
     with threadpool_limits(1, user_api="openmp"):  # several threads add up in no fixed order
         return kmeans.fit(features)
 

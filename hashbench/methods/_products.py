@@ -11,12 +11,15 @@ from pydantic import Field
 from hashbench.codes import MAX_BITS
 from hashbench.contract import Arrays, Floats, TrainingData
 from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.lazy import Lazy
 from hashbench.histogram.ranking import Distances, by_tables
 from hashbench.methods._anchors import k_means
 from hashbench.methods._method import Method
 from hashbench.methods._quantiser import QuantiserSettings, QuantisingFunction, QuantisingHasher
 from hashbench.methods._shallow import shallow_method
 from hashbench.steps import squared_distances
+
+exceptions = Lazy("sklearn.exceptions")
 
 N_CENTROIDS = 256  # of a sub-space: their number is a byte
 
@@ -70,11 +73,11 @@ def codebooks(
 
     Y are the features with each part replaced by its nearest centroid.
     """
-    from sklearn.exceptions import ConvergenceWarning
-
     clusterings = []
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # a part with fewer different rows has a centroid twice
+        warnings.simplefilter(
+            "ignore", exceptions.ConvergenceWarning
+        )  # a part with fewer different rows has a centroid twice
         for n, part in enumerate(np.split(features, n_parts, axis=1)):
             first = None if start is None else start[n]
             clusterings.append(k_means(part, N_CENTROIDS, iterations, seed + n, first))

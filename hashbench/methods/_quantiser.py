@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from hashbench.contract import Arrays, Floats, ItemRows, QuantisedOutput, SearchItems
-from hashbench.foundation.files import write_arrays
+from hashbench.foundation.arrays import write_arrays
 from hashbench.foundation.progress import with_bar
 from hashbench.histogram.ranking import Distances
 from hashbench.methods._shallow import FeatureHasher, FeatureSettings, FittedFunction
@@ -97,4 +97,4 @@ class QuantisingHasher(FeatureHasher):
         stored["names"] = np.array(names)
         if rows.labels is not None:
             stored["labels"] = rows.labels
-        write_arrays(path, **stored)
+        write_arrays(path, stored)

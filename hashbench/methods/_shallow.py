@@ -21,8 +21,8 @@ from hashbench.contract import (
     SavedHasher,
     TrainingData,
 )
+from hashbench.foundation.arrays import open_arrays, write_arrays
 from hashbench.foundation.errors import HashbenchError, retold
-from hashbench.foundation.files import open_arrays, write_arrays
 from hashbench.foundation.progress import with_bar
 from hashbench.methods._method import Method, Requirement, require_usable
 from hashbench.steps import (
@@ -145,7 +145,7 @@ class FeatureHasher:
             arrays[AVERAGE] = self.scaling.average
             if self.scaling.deviation is not None:
                 arrays[DEVIATION] = self.scaling.deviation
-        write_arrays(folder / FILE, "plain", **arrays)
+        write_arrays(folder / FILE, arrays, "plain")
 
 
 @dataclass(frozen=True, eq=False)

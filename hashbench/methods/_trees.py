@@ -9,8 +9,11 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from hashbench.contract import Floats
+from hashbench.foundation.lazy import Lazy
 from hashbench.methods._shallow import HashFunction, ShallowSettings
 from hashbench.steps import Step, trees
+
+loops = Lazy("hashbench.methods._numba")
 
 BINS = 64  # _numba.BINS
 
@@ -37,10 +40,8 @@ class Trees(HashFunction):
         return [Step(trees, arrays)]
 
     def activations(self, features: Floats) -> Floats:  # as the steps do, many times as fast
-        from hashbench.methods._numba import evaluate
-
         scores = np.zeros((len(features), len(self.features)))
-        evaluate(np.ascontiguousarray(features), self.features, self.thresholds, self.values, scores)
+        loops.evaluate(np.ascontiguousarray(features), self.features, self.thresholds, self.values, scores)
         return scores
 
 
@@ -89,8 +90,6 @@ def boosted(
     examples: Binned, signs: Floats, settings: TreeSettings, random: np.random.Generator, weights: Floats | None = None
 ) -> OneBit:
     """Trees whose activations have the ``signs`` [n], -1 or 1, of the examples; an error costs its ``weights`` [n]."""
-    from hashbench.methods._numba import boost
-
     width, n = examples.bins.shape
     n_trees = settings.n_trees
     nodes = 2**settings.depth - 1
@@ -104,7 +103,7 @@ def boosted(
     if weights is not None:
         costs = weights.astype(np.float64)
     grown = features, cuts, values, scores
-    boost(examples.bins, signs.astype(np.float64), costs, tried, float(settings.trim), *grown)
+    loops.boost(examples.bins, signs.astype(np.float64), costs, tried, float(settings.trim), *grown)
     return OneBit(features, examples.thresholds[features, cuts], values, scores, width)
 
 

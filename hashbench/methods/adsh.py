@@ -17,8 +17,8 @@ from pydantic import Field
 from hashbench import losses
 from hashbench.codes import Codes, binarize, pack
 from hashbench.contract import BinaryHasher, BinaryOutput, DamagedHasher, Hasher, SavedHasher, SearchItems, TrainingData
+from hashbench.foundation.arrays import open_arrays, write_arrays
 from hashbench.foundation.errors import retold
-from hashbench.foundation.files import open_arrays, write_arrays
 from hashbench.methods._method import Objective, Supervision, deep_method, load
 from hashbench.steps import Steps
 from hashbench.training.settings import DeepSettings
@@ -68,7 +68,7 @@ class LearntHasher(BinaryHasher):
     def save(self, folder: Path) -> None:
         """Writes the network and the learnt codes."""
         self.network.save(folder)
-        write_arrays(folder / LEARNT, "plain", ids=self.ids, codes=self.codes.bits())
+        write_arrays(folder / LEARNT, {"ids": self.ids, "codes": self.codes.bits()}, "plain")
 
 
 def _objective(settings: Settings, supervision: Supervision) -> Objective:

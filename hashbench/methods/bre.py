@@ -12,9 +12,12 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from hashbench.contract import Floats, TrainingData
+from hashbench.foundation.lazy import Lazy
 from hashbench.foundation.progress import with_bar
 from hashbench.methods._pairs import relevant_pairs
 from hashbench.methods._shallow import Linear, ShallowSettings, require_anchors, shallow_method
+
+loops = Lazy("hashbench.methods._numba")
 
 Indices = NDArray[np.int64]
 Numbers = NDArray[np.int32]
@@ -62,14 +65,12 @@ class Embedding:
 
     def improve(self, bit: int, anchor: int) -> None:
         """Sets one weight to the value with the least objective; the others stay. The objective never rises."""
-        from hashbench.methods._numba import moved_pairs
-
         slope = self.kernel[self.anchors[anchor, bit]]
         activations = self.activations[bit]
         step = self._best_step(activations, slope)
         moved = activations + step * slope
         bits = (moved > 0).view(np.uint8)
-        moved_pairs(*self.pairs, bits, self.n_bits, self._others, self._moved, self._errors)
+        loops.moved_pairs(*self.pairs, bits, self.n_bits, self._others, self._moved, self._errors)
         objective = half_squares(self._errors)
         if objective < self.objective:
             self.weights[anchor, bit] += step
@@ -82,8 +83,6 @@ class Embedding:
 
         It leaves in ``_others`` the distances without this bit.
         """
-        from hashbench.methods._numba import outcomes_of_pairs
-
         flips = np.full(len(slope), np.inf)
         np.divide(-activations, slope, out=flips, where=slope != 0)
         order = np.argsort(flips, kind="stable")
@@ -93,7 +92,7 @@ class Embedding:
         start = np.zeros(len(slope))
         end = np.zeros(len(slope))
         states = place * 4 + before * 2 + (activations > 0)
-        outcomes_of_pairs(*self.pairs, self.distances, states, self.n_bits, self._others, start, end)
+        loops.outcomes_of_pairs(*self.pairs, self.distances, states, self.n_bits, self._others, start, end)
         n_flips = np.count_nonzero(slope)
         if n_flips == 0:
             return 0.0

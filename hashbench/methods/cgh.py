@@ -8,17 +8,18 @@ import numpy as np
 import scipy
 
 from hashbench.contract import Floats
+from hashbench.foundation.lazy import Lazy
 from hashbench.methods._column_generation import ColumnSettings, Rows, column_method
 from hashbench.methods._pairs import Bools, Neighbours
+
+loops = Lazy("hashbench.methods._numba")
 
 
 def triplet_losses(distances: Floats, neighbours: Neighbours) -> tuple[Floats, Floats]:
     """Minus the gradient of the losses by ``distances``, [m, r + s], and the mean squared hinges [m]."""
-    from hashbench.methods._numba import squared_hinges
-
     weights = np.zeros(distances.shape)
     losses = np.zeros(len(distances))
-    squared_hinges(distances, neighbours.r, neighbours.n_relevant, neighbours.n_irrelevant, weights, losses)
+    loops.squared_hinges(distances, neighbours.r, neighbours.n_relevant, neighbours.n_irrelevant, weights, losses)
     return weights, losses
 
 

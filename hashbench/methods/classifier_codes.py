@@ -11,9 +11,12 @@ from pydantic import Field
 
 from hashbench.contract import Floats, TrainingData
 from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.lazy import Lazy
 from hashbench.methods._members import labelled_examples
 from hashbench.methods._shallow import HashFunction, ShallowSettings, shallow_method, standardisation
 from hashbench.steps import Step, add, codeword, project
+
+linear_model = Lazy("sklearn.linear_model")
 
 
 class Settings(ShallowSettings):
@@ -57,11 +60,9 @@ def hadamard_codes(classes: int, bits: int) -> Floats:
 
 def logistic(features: Floats, labels: NDArray[np.intp], settings: Settings) -> tuple[Floats, Floats]:
     """The weight [d, classes] and the bias [classes] of multinomial logistic regression on standardised features."""
-    from sklearn.linear_model import LogisticRegression
-
     mean, scale = standardisation(features)
     c = 1 / (settings.penalty * len(features))
-    model = LogisticRegression(C=c, max_iter=settings.iterations).fit((features - mean) / scale, labels)
+    model = linear_model.LogisticRegression(C=c, max_iter=settings.iterations).fit((features - mean) / scale, labels)
     # for two classes scikit-learn gives the logit of the second one alone
     coefficients = model.coef_.T
     intercept = model.intercept_

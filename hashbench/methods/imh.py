@@ -12,6 +12,7 @@ from pydantic import Field
 
 from hashbench.contract import Floats, TrainingData
 from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.lazy import Lazy
 from hashbench.methods._anchors import AnchorEmbedding, clustered, mean_reach, require_nearest
 from hashbench.methods._shallow import (
     ShallowSettings,
@@ -20,6 +21,8 @@ from hashbench.methods._shallow import (
     shallow_method,
 )
 from hashbench.steps import anchor_weights, squared_distances
+
+manifold = Lazy("sklearn.manifold")
 
 SMALLEST = 1e-3  # eigenvalues below it belong to separate parts of the graph, as in the authors' code
 
@@ -55,10 +58,8 @@ def _fit(settings: Settings, features: Floats, data: TrainingData) -> AnchorEmbe
 
 def map_of(anchors: Floats, bits: int, perplexity: float, seed: int) -> Floats:
     """The t-SNE map [m, bits] of ``anchors`` [m, d], with mean 0, from their first max(20, bits) components."""
-    from sklearn.manifold import TSNE
-
     mean, axes = principal_components(anchors)
-    tsne = TSNE(bits, perplexity=perplexity, method="exact", init="random", random_state=seed % 2**32)
+    tsne = manifold.TSNE(bits, perplexity=perplexity, method="exact", init="random", random_state=seed % 2**32)
     embedded: Floats = tsne.fit_transform((anchors - mean) @ axes[:, : max(20, bits)]).astype(np.float64)
     return embedded - embedded.mean(axis=0)
 

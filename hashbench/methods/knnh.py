@@ -11,10 +11,13 @@ from pydantic import Field
 from threadpoolctl import threadpool_limits
 
 from hashbench.contract import Floats, TrainingData, TrainingFailed
+from hashbench.foundation.lazy import Lazy
 from hashbench.methods._members import labelled_examples
 from hashbench.methods._pairs import Bools
 from hashbench.methods._shallow import Linear, ShallowSettings, shallow_method
 from hashbench.methods.itq_cca import canonical, rotated
+
+cluster = Lazy("sklearn.cluster")
 
 ROTATIONS = 50  # of the first projections, which are ITQ-CCA's
 
@@ -59,15 +62,13 @@ def _fit(settings: Settings, features: Floats, data: TrainingData) -> Linear:
 
 def first_prototypes(inputs: Floats, members: Floats, n_each: int, seed: int) -> tuple[Floats, list[int]]:
     """Centres [m, d] of k-means in each class, as many as it has different examples if these are fewer; their class."""
-    from sklearn.cluster import KMeans
-
     centres = []
     classes = []
     for c, member in enumerate(members.T):
         examples = inputs[member > 0]
         k = min(n_each, len(np.unique(examples, axis=0)))
         with threadpool_limits(1, user_api="openmp"):  # several threads add up in no fixed order
-            centres.append(KMeans(k, n_init=3, random_state=seed % 2**32).fit(examples).cluster_centers_)
+            centres.append(cluster.KMeans(k, n_init=3, random_state=seed % 2**32).fit(examples).cluster_centers_)
         classes += [c] * k
     return np.concatenate(centres), classes
 

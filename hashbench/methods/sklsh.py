@@ -11,8 +11,11 @@ from pydantic import Field
 
 from hashbench.contract import Floats, TrainingData, TrainingFailed
 from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.lazy import Lazy
 from hashbench.methods._shallow import HashFunction, ShallowSettings, shallow_method
 from hashbench.steps import Step, add, cosine, project
+
+nearest = Lazy("sklearn.neighbors")
 
 SAMPLE = 1000  # training examples whose neighbours are looked for
 
@@ -47,13 +50,12 @@ def _fit(settings: Settings, features: Floats, data: TrainingData) -> RandomWave
 
 def neighbour_distance(features: Floats, neighbours: int, random: np.random.Generator) -> float:
     """The mean distance of ``SAMPLE`` random ``features`` [n, d], or of all, to the ``neighbours``-th nearest other."""
-    from sklearn.neighbors import NearestNeighbors
-
     n = len(features)
     if neighbours >= n:
         raise HashbenchError(f"neighbours = {neighbours}: a training example has {n - 1} others")
     chosen = features[random.choice(n, min(SAMPLE, n), replace=False)]
-    distances, _ = NearestNeighbors(n_neighbors=neighbours + 1, algorithm="brute").fit(features).kneighbors(chosen)
+    search = nearest.NearestNeighbors(n_neighbors=neighbours + 1, algorithm="brute").fit(features)
+    distances, _ = search.kneighbors(chosen)
     unit = float(distances[:, neighbours].mean())  # column 0 is the example itself
     if unit <= 1e-6 * features.std():  # equal examples are apart by a rounding
         raise TrainingFailed(f"the {neighbours} nearest others of each training example are equal to it")

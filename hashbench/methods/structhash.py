@@ -15,8 +15,11 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from hashbench.contract import Floats
+from hashbench.foundation.lazy import Lazy
 from hashbench.methods._column_generation import ColumnSettings, Rows, column_method
 from hashbench.methods._pairs import Bools, Neighbours
+
+loops = Lazy("hashbench.methods._numba")
 
 Singles = NDArray[np.float32]
 Loss = Literal["auc", "ndcg"]
@@ -139,8 +142,6 @@ def cost_tables(loss: Loss, neighbours: Neighbours) -> CostTables:
 
 def most_violated(distances: Singles, neighbours: Neighbours, tables: CostTables) -> tuple[Singles, Floats]:
     """The pair weights float32[m, r + s] and losses float64[m] of the most violated rankings of eq. 11, by eq. 13."""
-    from hashbench.methods._numba import worst_rankings
-
     known = np.where(neighbours.is_filler, np.float32(np.inf), distances)
     # the relevant neighbours by distance, then the irrelevant ones
     sides = np.split(known, [neighbours.r], axis=1)
@@ -148,7 +149,7 @@ def most_violated(distances: Singles, neighbours: Neighbours, tables: CostTables
     weights = np.zeros(distances.shape, np.float32)
     losses = np.zeros(len(distances))
     numbers = neighbours.r, neighbours.n_relevant, neighbours.n_irrelevant
-    worst_rankings(distances, order, *numbers, *tables, weights, losses)
+    loops.worst_rankings(distances, order, *numbers, *tables, weights, losses)
     return weights, losses
 
 

@@ -5,10 +5,11 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from hashbench.foundation.errors import unknown
+from hashbench.foundation.lazy import Lazy
 from hashbench.foundation.registry import Catalogue, canonical
 from hashbench.models import _cut, _timm, _torchvision
 from hashbench.models._input import Input
-from hashbench.models._lazy import Lazy, layers
+from hashbench.models._lazy import layers
 from hashbench.models._model import RANDOM_WEIGHTS, Model, Pretrained, Weights, encoder
 
 __all__ = [

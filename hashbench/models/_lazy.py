@@ -1,25 +1,17 @@
 """Modules that import PyTorch, each imported at its first use, so that the catalogue of models is read without it."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-
-class Lazy:
-    """A module that is imported when something in it is looked up."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(import_module(self._name), name)
-
+from hashbench.foundation.lazy import Lazy
 
 if TYPE_CHECKING:
     from torch import nn
+    from torchvision import models as torchvision_models
 
     from hashbench.models import _layers as layers
 else:
     nn = Lazy("torch.nn")
     layers = Lazy("hashbench.models._layers")
+    torchvision_models = Lazy("torchvision.models")
 
-__all__ = ["Lazy", "layers", "nn"]
+__all__ = ["layers", "nn", "torchvision_models"]

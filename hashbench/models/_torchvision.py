@@ -7,7 +7,7 @@ from functools import cache, partial
 from typing import Any
 
 from hashbench.models._input import Input
-from hashbench.models._lazy import layers, nn
+from hashbench.models._lazy import layers, nn, torchvision_models
 from hashbench.models._model import Backbone, Model, Pretrained, Weights
 
 N_CLASSES = 1000
@@ -19,17 +19,15 @@ ODD = ("densenet", "googlenet", "inception", "vit_h")
 def names() -> list[str]:
     """The names of the image classifiers of the installed torchvision; empty if it is not installed."""
     try:
-        from torchvision import models
+        listed = torchvision_models.list_models(module=torchvision_models)
     except ImportError:
         return []
-    return sorted(name for name in models.list_models(module=models) if not name.startswith(ODD))
+    return sorted(name for name in listed if not name.startswith(ODD))
 
 
 def model(name: str) -> Model:
     """The model called ``name``, with ``IMAGENET1K_V1`` weights, which papers use, or torchvision's default."""
-    from torchvision import models
-
-    choices = models.get_model_weights(name)
+    choices = torchvision_models.get_model_weights(name)
     weights: Any = choices.__members__.get("IMAGENET1K_V1", choices.DEFAULT)
     preset = weights.transforms()
     side = preset.crop_size[0]
@@ -45,20 +43,14 @@ def model(name: str) -> Model:
 
 def backbone(name: str, shape: tuple[int, ...]) -> Backbone:
     """The network without its last layer, for RGB images, and the number of its features."""
-    from torchvision import models
-
-    network: nn.Module = models.get_model(name, weights=None)
-    path = _last_layer(network)
-    parent, _, attribute = path.rpartition(".")
-    setattr(network.get_submodule(parent), attribute, nn.Identity())
-    return network, layers.n_features(name, network, shape)
-
-
-def _last_layer(network: nn.Module) -> str:
-    """The path of the classification layer: linear, or (SqueezeNet) a convolution."""
+    network: nn.Module = torchvision_models.get_model(name, weights=None)
+    # the classification layer is linear, or (SqueezeNet) a convolution
     modules = reversed(list(network.named_modules()))
-    return next(
+    path = next(
         path
         for path, layer in modules
         if N_CLASSES in (vars(layer).get("out_features"), vars(layer).get("out_channels"))
     )
+    parent, _, attribute = path.rpartition(".")
+    setattr(network.get_submodule(parent), attribute, nn.Identity())
+    return network, layers.n_features(name, network, shape)

@@ -90,10 +90,8 @@ def checked_ids(
     expected = f"the rows of the nearest items of each of the {n_queries:,} queries, whole numbers [{n_queries}, k]"
     if ids.ndim != 2 or ids.dtype.kind not in "ui" or ids.shape[1] == 0:
         raise HashbenchError(f"{name}: {ids.dtype} of shape {ids.shape}: {expected}, are expected")
-    if not n_queries:
-        raise HashbenchError(f"{name}: 0 queries: at least one is needed")
-    if len(ids) != n_queries:
-        raise HashbenchError(f"{name}: ids of {len(ids):,} queries, codes of {n_queries:,}: rows must match")
+    if not len(ids) == n_queries > 0:
+        raise HashbenchError(f"{name}: ids of {len(ids):,} queries, codes of {n_queries:,}: as many, and at least one")
     if ids.shape[1] > n_items:
         raise HashbenchError(f"{name}: {ids.shape[1]} neighbours of each query, {n_items:,} items: at most one each")
     lowest = 0 if complete else NONE

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
+from PIL import Image
+
 from hashbench import figures
 from hashbench.figures import Drawing, FigureSpec
 from hashbench.foundation.errors import HashbenchError, quietly
@@ -109,7 +111,11 @@ def gather(store: Store, broken: Broken, only: Sequence[str] = ()) -> Contents:
         # of all tables the pictures would be most of a page
         if only and (drawing := figures.drawing_of_table(table)) is not None:
             small = _drawn(drawing)
-        return ReportedTable(table, _missing_runs(declared, table, by_name, past), small)
+        missing: dict[tuple[str, str], MissingRun] = {}
+        for cell in (filled.declared for filled in table.cells() if filled.measured is None):
+            run = _missing_run(cell, declared, by_name, past)
+            missing.setdefault((cell.run_key, run.why), run).places.append(place_of(cell))
+        return ReportedTable(table, list(missing.values()), small)
 
     def draw(name: str) -> Picture | None:
         declared = figures.load(name)
@@ -134,15 +140,6 @@ def _panels(rows: Rows, store: Store, broken: Broken) -> list[Panel]:
     except HashbenchError as error:
         broken(error)
         return []
-
-
-def _missing_runs(declared: TableSpec, table: Table, stored: Mapping[str, Row], past: Past) -> list[MissingRun]:
-    """The runs that the empty cells of ``table`` wait for, in its order, each once; ``stored`` are rows by run."""
-    missing: dict[tuple[str, str], MissingRun] = {}
-    for cell in (filled.declared for filled in table.cells() if filled.measured is None):
-        run = _missing_run(cell, declared, stored, past)
-        missing.setdefault((cell.run_key, run.why), run).places.append(place_of(cell))
-    return list(missing.values())
 
 
 def _missing_run(cell: Cell, declared: TableSpec, stored: Mapping[str, Row], past: Past) -> MissingRun:
@@ -187,8 +184,6 @@ def _drawn(drawing: Drawing) -> Small:
 
 def _photographs(png: bytes) -> Small:
     """A picture of photographs as JPEG, at most ``WIDTH`` wide, and its size on the page."""
-    from PIL import Image
-
     with Image.open(io.BytesIO(png), formats=["PNG"]) as opened:
         whole = opened.convert("RGB")
     if whole.width > WIDTH:

@@ -49,9 +49,9 @@ class _Picture:
         return {self.png.with_suffix(suffix): content for suffix, content in drawn.items()}
 
 
-def render(table: Table, output: Format, *, interval: bool = False, distinct: bool = False) -> str:
+def render(table: Table, output: Format, *, interval: bool = False) -> str:
     """The table as text in a format; the CSV and the JSON have all that is known always."""
-    sheet = sheet_of(table, interval=interval, distinct=distinct, for_paper=output == "latex")
+    sheet = sheet_of(table, interval=interval, for_paper=output == "latex")
     return ink.write(sheet, output)
 
 
@@ -61,7 +61,6 @@ def write(
     figures: Sequence[tuple[FigureSpec, Drawing]] = (),
     *,
     interval: bool = False,
-    distinct: bool = False,
     broken: Broken = refuse,  # is called for a paper that cannot be read
     every: bool = False,  # of all tables: of those that declare no picture, only pictures that are there are drawn
     readme: bool = False,  # the overview of ``folder`` is written too
@@ -76,8 +75,8 @@ def write(
     gone: list[Path] = []  # pictures that would show rows that are not there any more
     for table in tables:
         stem = folder / "tables" / table.name
-        sheet = sheet_of(table, interval=interval, distinct=distinct)
-        for_paper = sheet_of(table, interval=interval, distinct=distinct, for_paper=True)
+        sheet = sheet_of(table, interval=interval)
+        for_paper = sheet_of(table, interval=interval, for_paper=True)
         outputs = {output: ink.write(sheet, output) for output in SUFFIXES}
         outputs["latex"] = ink.write(for_paper, "latex")
         texts |= {stem.with_name(stem.name + suffix): outputs[output] for output, suffix in SUFFIXES.items()}

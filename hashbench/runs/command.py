@@ -67,7 +67,11 @@ def command_of(
     words = [*program, verb, run.method, run.dataset, "--protocol", run.protocol, *split]
     for key in OPTIONS:
         if key in settings:
-            words += [f"--{key}", _option(key, settings[key], run)]
+            value = settings[key]
+            is_file = key == "weights" and str(value).startswith(SHA256)
+            # weights that hashbench pretrain made are found by their checksum
+            is_foreign = is_file and MODELS.get(run.config["settings"]["model"]).pretrained is not None
+            words += [f"--{key}", f"FILE-OF-{value}" if is_foreign else str(value)]
     words += seed
     if run.budget != method_file(run.method).budget(None):
         words += ["--budget", run.budget]
@@ -120,14 +124,6 @@ def _resolved(row: Row, settings: Mapping[str, Setting]) -> Run | None:
         return Run.resolve(*names, settings, seed=row.seed, budget=row.budget, split_seed=row.split_seed)
     except HashbenchError:
         return None
-
-
-def _option(key: str, value: Setting, run: Row | RunName) -> str:
-    """The value of an option; of a user's own weights of a network of ImageNet only the checksum is known."""
-    is_file = key == "weights" and str(value).startswith(SHA256)
-    # weights that hashbench pretrain made are found by their checksum
-    is_foreign = is_file and MODELS.get(run.config["settings"]["model"]).pretrained is not None
-    return f"FILE-OF-{value}" if is_foreign else str(value)
 
 
 def _set(settings: Mapping[str, Setting], others: Sequence[str]) -> list[str]:

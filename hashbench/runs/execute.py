@@ -16,10 +16,11 @@ from hashbench import contract, metrics
 from hashbench.codes import binarize
 from hashbench.contract import BinaryHasher, BinaryOutput, Counted, Hasher, Output, TrainingFailed
 from hashbench.foundation import provenance
+from hashbench.foundation.arrays import write_arrays
 from hashbench.foundation.config import MOST_OF_TEXT, json_object
 from hashbench.foundation.errors import HashbenchError, printable
 from hashbench.foundation.execution import Execution
-from hashbench.foundation.files import write_arrays, write_text
+from hashbench.foundation.files import write_text
 from hashbench.foundation.parallel import training_threads
 from hashbench.histogram import Histogram
 from hashbench.histogram.ranking import Ranked
@@ -172,7 +173,7 @@ def _keep_queries(folder: Path, ranked: Mapping[Ranked, Ranges], names: Sequence
                 kept[measure + WORST] = scores.worst.astype(np.float32)
                 kept[measure + BEST] = scores.best.astype(np.float32)
     if kept:
-        write_arrays(folder / QUERIES, **kept)
+        write_arrays(folder / QUERIES, kept)
 
 
 def _metrics(counts_by_name: Mapping[str, contract.Counts], more: Sequence[str]) -> dict[str, MetricValue]:

@@ -18,6 +18,7 @@ from hashbench.features import path_of as features_path
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.extras import how_to_install
 from hashbench.models import MODELS
+from hashbench.models import weights as weight_files
 from hashbench.runs.run import Run
 from hashbench.training.settings import N_SHOWN, OFFICIAL, SHA256
 
@@ -151,8 +152,6 @@ def _official(_: str, model: str) -> list[Need]:
     what = f"the weights of {model}"
     is_here = weights.path.is_file()
     if is_here:
-        from hashbench.models import weights as weight_files
-
         is_here = weight_files.identify(model, weights, weights.path).official
         if not is_here:
             what += f" ({weights.path} has another checksum than the official file)"

@@ -25,8 +25,9 @@ from numpy.lib.npyio import NpzFile
 from numpy.typing import NDArray
 
 from hashbench import metrics
+from hashbench.foundation.arrays import write_arrays
 from hashbench.foundation.errors import DAMAGE, CheckFailed, HashbenchError, retold
-from hashbench.foundation.files import locked, write_arrays
+from hashbench.foundation.files import locked
 from hashbench.foundation.once import once
 from hashbench.metrics import Metrics, shown, summarise
 from hashbench.runs.row import Row
@@ -268,7 +269,7 @@ def _written(path: Path, scores: Mapping[Key, Scores], before: Mapping[Key, Scor
         values = np.stack([scores[run, _measure_of(block)].steps for run in runs])
         order = np.argsort(values.mean(axis=0), kind="stable").astype(np.uint32)
         arrays |= {f"{block}/runs": np.array(runs), f"{block}/order": order, f"{block}/ap": values[:, order]}
-    write_arrays(path, **arrays)
+    write_arrays(path, arrays)
     return path
 
 
@@ -307,10 +308,10 @@ def _by_run(arrays: Mapping[str, NDArray[np.generic]]) -> dict[Key, Scores]:
     for block in sorted(blocks):
         ap, order, runs = (arrays[f"{block}/{part}"] for part in PARTS)
         n_queries = len(order)
-        if (ap.dtype.str, order.dtype.str, runs.dtype.kind) != ("|u1", "<u4", "U"):
-            raise ValueError("other types of numbers")
-        if ap.shape != (len(runs), n_queries) or not np.array_equal(np.sort(order), np.arange(n_queries)):
-            raise ValueError("its arrays do not fit together")
+        are_types = (ap.dtype.str, order.dtype.str, runs.dtype.kind) == ("|u1", "<u4", "U")
+        are_shapes = ap.shape == (len(runs), n_queries)
+        if not are_types or not are_shapes or not np.array_equal(np.sort(order), np.arange(n_queries)):
+            raise ValueError("its arrays do not fit together, or hold other types of numbers")
         steps_of_runs = ap.astype(np.uint8)[:, np.argsort(order)]
         if ((steps_of_runs > STEPS) & (steps_of_runs != EMPTY)).any():
             raise ValueError("a value is above 1")

@@ -17,9 +17,10 @@ from hashbench.datasets.neighbours import StoredRows
 from hashbench.datasets.protocol import Metric, Neighbours
 from hashbench.evaluation.reordered import reordered_recall
 from hashbench.foundation import provenance
+from hashbench.foundation.arrays import open_arrays
 from hashbench.foundation.config import Strict, parse
 from hashbench.foundation.errors import HashbenchError
-from hashbench.foundation.files import open_arrays, write_text
+from hashbench.foundation.files import write_text
 from hashbench.foundation.parallel import training_threads
 from hashbench.histogram.estimates import by_activations
 from hashbench.histogram.ranking import hamming

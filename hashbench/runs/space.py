@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
+import scipy
 from pydantic import Discriminator, Field, Tag, model_validator
 
 from hashbench.foundation.config import Setting, Strict, derive_seed
@@ -26,10 +27,9 @@ class Range(Strict):
 
     @model_validator(mode="after")
     def _holds_values(self) -> Self:
-        if not self.low < self.high:
-            raise ValueError(f"the range from {self.low} to {self.high} is empty: low must be below high")
-        if self.log and self.low <= 0:
-            raise ValueError(f"a range with log must be above 0, and low is {self.low}")
+        if not self.low < self.high or (self.log and self.low <= 0):
+            expected = "low must be below high, and with log above 0"
+            raise ValueError(f"the range from {self.low} to {self.high}: {expected}")
         return self
 
     def value(self, share: float) -> Setting:
@@ -147,11 +147,9 @@ def points_near(
 
 def _shares(space: Space, n: int, *seed: object) -> list[dict[str, float]]:
     """How far ``n`` points of a scrambled Halton sequence are on the way through each range or list."""
-    from scipy.stats.qmc import Halton
-
     if not space:
         return [{} for _ in range(n)]
-    shares = Halton(len(space), scramble=True, seed=derive_seed(*seed) % 2**32).random(n)
+    shares = scipy.stats.qmc.Halton(len(space), scramble=True, seed=derive_seed(*seed) % 2**32).random(n)
     return [dict(zip(sorted(space), row, strict=True)) for row in shares.tolist()]
 
 

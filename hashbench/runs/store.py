@@ -13,11 +13,11 @@ from hashbench.foundation.errors import CheckFailed, HashbenchError, retold, unk
 from hashbench.foundation.files import all_or_none, holder_in, is_locked, locked, remove_parts, write_holder, write_text
 from hashbench.foundation.once import once
 from hashbench.foundation.registry import Broken, each_usable, refuse
+from hashbench.histogram import Histogram
 from hashbench.runs import blocks
 from hashbench.runs.row import REMEDY, Row, from_line, to_line
 
 if TYPE_CHECKING:
-    from hashbench.histogram import Histogram
     from hashbench.relevance.labels import Labels
 
 Damaged = Broken  # is called with the error of each row that cannot be read
@@ -286,10 +286,8 @@ class Store:
             raise HashbenchError(f"{name!r} is not the name of a run: hashbench train --json prints it")
         return [line for line in self.lines(start=name) if REPEAT in name or REPEAT not in line.name]
 
-    def histogram(self, row: Row) -> "Histogram | None":
+    def histogram(self, row: Row) -> Histogram | None:
         """The histogram that ``row`` was scored from; None if it is not here. CheckFailed if it is damaged."""
-        from hashbench.histogram import Histogram
-
         path = self.run_folder(row.run) / "histogram.npz"
         if not path.is_file():
             path = self.evidence(row).get(path.name, path)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import NDArray
 
 from hashbench.codes import Codes, binarize
+from hashbench.datasets.card import Card
 from hashbench.datasets.custom.encoder import Encoder, ItemForm
 from hashbench.foundation.arguments import checked_arguments
 from hashbench.foundation.config import Setting, json_object, parse
@@ -23,7 +24,6 @@ from hashbench.runs.store import Store
 
 if TYPE_CHECKING:
     from hashbench.contract import BinaryHasher
-    from hashbench.datasets.card import Card
     from hashbench.runs.run import Run
 
 
@@ -34,7 +34,7 @@ class TrainedRun(Encoder):
     row: Row
     store: Store
     device: str = "auto"
-    card: "Card | None" = None  # of its data set, from the folder of a run that was moved
+    card: Card | None = None  # of its data set, from the folder of a run that was moved
 
     def __repr__(self) -> str:
         return f"TrainedRun({self.row.run})"
@@ -110,11 +110,7 @@ class _MovedRun(Store):
 
 
 def _of_folder(folder: Path, device: str) -> TrainedRun:
-    from hashbench.datasets.card import Card
-
     file = folder / RUN
-    if not folder.is_dir():
-        raise HashbenchError(f"{folder}: no such folder of a run, results/runs/NAME")
     if not file.is_file():
         older = "a run made before hashbench wrote it is loaded by its name, where its row is"
         raise HashbenchError(f"{folder}: {RUN} is missing, so this is no folder of a run that can be moved: {older}")

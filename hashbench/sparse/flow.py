@@ -52,17 +52,16 @@ def _solve(means: Floats, k: int, lam: float, arcs: Ints) -> Bools:
     place = np.arange(len(bucket)) - np.repeat(np.cumsum(arcs) - arcs, arcs)  # of an arc among those of its bucket
     with np.errstate(over="ignore"):
         price = 2 * (lam * place)
-    exponent = _exponent(max(np.abs(means).max(), price.max()), n_nodes=n_classes + d + 1, flow=n_classes * k)
-    gain = np.rint(np.ldexp(means, exponent)).astype(np.int64)
-    return _min_cost_flow(-gain, np.rint(np.ldexp(price, exponent)).astype(np.int64), bucket, k)
-
-
-def _exponent(largest: float, n_nodes: int, flow: int) -> int:
+    largest = max(np.abs(means).max(), price.max())
+    n_nodes = n_classes + d + 1
+    flow = n_classes * k
     if not np.isfinite(largest):
         raise HashbenchError("costs: 2 lambda n_c leaves the range of float64: a smaller lambda is expected")
     # the solver multiplies costs by n_nodes + 1, and a potential is a sum of such costs along a path
     largest_cost = 2**COST_BITS // max((n_nodes + 2) ** 2, 2 * flow)
-    return largest_cost.bit_length() - 1 - int(np.frexp(largest)[1])
+    exponent = largest_cost.bit_length() - 1 - int(np.frexp(largest)[1])
+    gain = np.rint(np.ldexp(means, exponent)).astype(np.int64)
+    return _min_cost_flow(-gain, np.rint(np.ldexp(price, exponent)).astype(np.int64), bucket, k)
 
 
 def _min_cost_flow(cost: Ints, price: Ints, bucket: Ints, k: int) -> Bools:

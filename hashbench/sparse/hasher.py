@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from hashbench import histogram
 from hashbench.codes.distinct import DistinctCodes
 from hashbench.contract import CODES, Counted, Counts, ItemRows, SearchItems
+from hashbench.foundation.arrays import write_arrays
 from hashbench.foundation.errors import HashbenchError
-from hashbench.foundation.files import all_or_none, write_arrays
+from hashbench.foundation.files import all_or_none
 from hashbench.foundation.progress import Bar
 from hashbench.foundation.progress import bar as progress_bar
 from hashbench.relevance.labels import Labels, Relevance, from_labels
@@ -99,7 +100,7 @@ class SparseHasher(ABC):
             if self.k:
                 hasher = self.searching(arrays["embeddings"])
                 arrays["activations"] = np.concatenate(list(_activate(hasher, rows, arrays["embeddings"], bar)))
-        write_arrays(path, "plain", **arrays)
+        write_arrays(path, arrays, "plain")
 
 
 @dataclass(frozen=True)
@@ -178,8 +179,8 @@ class SparseOutput:
         activations = self.among_items.activations
         if codes is None or activations is None:
             return
-        arrays: dict[str, Any] = {"buckets": codes.buckets, "d": codes.d, "query_activations": activations}
-        write_arrays(folder / CODES, **arrays)
+        arrays = {"buckets": codes.buckets, "d": codes.d, "query_activations": activations}
+        write_arrays(folder / CODES, arrays)
 
     def count(self, relevance: Relevance, *, progress: bool = False) -> Counted:  # noqa: ARG002
         """The counts of both searches; relevance is computed from the labels of the sets."""

@@ -6,8 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.lazy import Lazy
 from hashbench.foundation.parallel import slices
 from hashbench.sparse.index import Floats, as_float32, squared_norms
+
+cluster = Lazy("sklearn.cluster")
 
 BLOCK_ROWS = 1 << 12  # embeddings compared with all centroids together
 
@@ -31,9 +34,7 @@ class Centroids:
 # one by default; before scikit-learn 1.4, and so in [Jeong and Song 2018], it was ten
 def fit(embeddings: NDArray[np.floating], d: int, seed: int, *, n_init: int = 1) -> Centroids:
     """The centroids of ``embeddings`` [n, m] in ``d`` clusters: the best of ``n_init`` runs of k-means."""
-    from sklearn.cluster import KMeans
-
     if d > len(embeddings):
         raise HashbenchError(f"{d} centroids of {len(embeddings)} embeddings: d is at most their number")
-    kmeans = KMeans(d, random_state=seed % 2**32, n_init=n_init).fit(as_float32(embeddings))
+    kmeans = cluster.KMeans(d, random_state=seed % 2**32, n_init=n_init).fit(as_float32(embeddings))
     return Centroids(as_float32(kmeans.cluster_centers_))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench.evaluation.paired import LEVEL, SAMPLES, Paired, compare_paired, holm
+from hashbench.evaluation.paired import LEVEL, Paired, compare_paired, holm
 
 Position = tuple[str, str]  # row label, column label
 Scores = Mapping[str, NDArray[np.float32]]  # the AP of each query [q] of a split, by the checksum of the split's ids
@@ -50,12 +50,10 @@ def against_best(scores_by_line: Mapping[Position, Scores]) -> AgainstBest | Non
     return AgainstBest(len(shared), {best: 1.0, **dict(zip(others, corrected, strict=True))})
 
 
-def compare_scores(a: Scores, b: Scores, *, samples: int = SAMPLES, interval: float = 1 - LEVEL) -> Paired:
+def compare_scores(a: Scores, b: Scores) -> Paired:
     """The difference of two lines on the splits that both have, one or more."""
     splits = sorted(a.keys() & b.keys())
-    scores_of_a = [a[split] for split in splits]
-    scores_of_b = [b[split] for split in splits]
-    return compare_paired(scores_of_a, scores_of_b, samples=samples, interval=interval)
+    return compare_paired([a[split] for split in splits], [b[split] for split in splits])
 
 
 def claim(a: str, b: str, paired: Paired, p: float) -> str:

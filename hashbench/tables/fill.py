@@ -93,7 +93,11 @@ def work_of(
     for line in dict.fromkeys(f"{cell.method} on {cell.dataset} {cell.protocol}: {why}" for cell, why in unavailable):
         note(f"left out: {line}")  # once for each data set, method and reason
     note(f"{len(wanted)} runs, {len(stored.measured)} done, {len(todo)} to do")
-    _note_what_is_stored(stored.measured, left)
+    if stored.measured:
+        note("note: the rows of the runs done are stored; hashbench train ... --again trains one and compares it")
+    if left:
+        failures = f"{len(left)} runs failed in an earlier call, {left[0].name} the first"
+        note(f"note: {failures}: --retry-failed runs them again")
     not_tried = _not_tried(todo, dry_run=dry_run)
     waiting = {str(run.name) for run, _ in not_tried}
     ready = [run for run in todo if str(run.name) not in waiting]
@@ -116,14 +120,6 @@ def fill(work: Work, store: Store, execution: Execution, plan: Plan, title: str)
     if newly_failed or (not n_left and (work.failed or work.not_tried)):
         raise RunsFailed(work.failed + newly_failed, work.not_tried, work.n_runs, n_left)
     return n_left
-
-
-def _note_what_is_stored(measured: list[Run], failed: list[Run]) -> None:
-    if measured:
-        note("note: the rows of the runs done are stored; hashbench train ... --again trains one and compares it")
-    if failed:
-        failures = f"{len(failed)} runs failed in an earlier call, {failed[0].name} the first"
-        note(f"note: {failures}: --retry-failed runs them again")
 
 
 def _not_tried(todo: list[Run], *, dry_run: bool) -> list[tuple[Run, str]]:

@@ -10,7 +10,7 @@ from hashbench.showing.sheet import Cite, Number, Sign, Text
 from hashbench.tables.cell import PrintedAs
 from hashbench.tables.difference import Position
 from hashbench.tables.papers import cited, papers
-from hashbench.tables.table import TIE_RANGE, Compared, Measured, Section, Table, TableCell
+from hashbench.tables.table import TIE_RANGE, Measured, Section, Table, TableCell
 
 MEASURED_DECIMALS: dict[PrintedAs, int] = {"fraction": 3, "percent": 2, "number": 2}  # at least
 OF_ONE_SPLIT = " of one split"
@@ -101,17 +101,13 @@ class Notation:
         best = set()
         for compared in section.compared:
             if compared.test is None:
-                best |= self._highest(compared)
+                means = {at: cell.measured.mean for at, cell in compared.cells.items() if cell.measured is not None}
+                highest = max(means, key=lambda at: means[at])
+                printed = self.number(compared.cells[highest], means[highest]).text
+                best |= {at for at, mean in means.items() if self.number(compared.cells[at], mean).text == printed}
             else:
                 best |= compared.test.best
         return best
-
-    def _highest(self, compared: Compared) -> set[Position]:
-        """The positions of the highest mean, as it is printed."""
-        means = {at: cell.measured.mean for at, cell in compared.cells.items() if cell.measured is not None}
-        highest = max(means, key=lambda at: means[at])
-        printed = self.number(compared.cells[highest], means[highest]).text
-        return {at for at, mean in means.items() if self.number(compared.cells[at], mean).text == printed}
 
 
 def scale(unit: PrintedAs) -> float:

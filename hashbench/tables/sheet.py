@@ -28,7 +28,6 @@ def sheet_of(
     table: Table,
     *,
     interval: bool = False,
-    distinct: bool = False,
     counts: bool = False,
     for_paper: bool = False,
     attributes: Attributes | None = None,
@@ -37,10 +36,10 @@ def sheet_of(
 
     A measured value is a mean with the standard deviation over seeds; the best ones are marked, ‡ marks one that is
     tie-dependent, = one that is the same for every seed. A missing value leaves its side of the pair blank.
-    ``interval`` adds the [worst, best] AP over all orders of ties, ``distinct`` the {number of distinct codes},
+    ``interval`` adds the [worst, best] AP over all orders of ties,
     ``counts`` the (number of runs). ``for_paper`` says in footnotes how the values were made, and not in the legend.
     """
-    how = Notation.of(table, interval=interval, distinct=distinct, counts=counts)
+    how = Notation.of(table, interval=interval, counts=counts)
     legend = notation.legend(table, how)
     notes = table.notes
     if for_paper:

@@ -7,6 +7,8 @@ from functools import cached_property
 from math import sqrt
 from typing import Any
 
+import scipy
+
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.registry import canonical
 from hashbench.runs.past import CODE_SIZE
@@ -60,9 +62,7 @@ class Measured:
         """The 95% confidence interval of the mean, by Student's t over the runs; None with one, or where all agree."""
         if self.spread is None:
             return None
-        from scipy.special import stdtrit  # a fifth of a second, and only the CSV and the JSON hold it
-
-        half = float(stdtrit(self.n_runs - 1, (1 + CONFIDENCE) / 2)) * self.spread / sqrt(self.n_runs)
+        half = float(scipy.special.stdtrit(self.n_runs - 1, (1 + CONFIDENCE) / 2)) * self.spread / sqrt(self.n_runs)
         return self.mean - half, self.mean + half
 
     @property

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.contract import Counted, SearchItems
+from hashbench.foundation.arrays import write_arrays
 from hashbench.foundation.errors import HashbenchError
-from hashbench.foundation.files import write_arrays, write_bytes
+from hashbench.foundation.files import write_bytes
 from hashbench.relevance.labels import Relevance
 from hashbench.training.settings import TrainingSettings
 
@@ -45,7 +46,7 @@ class Predictions:
 
     def save(self, path: Path) -> None:
         """Writes ``predicted`` and ``labels`` as .npz, as a whole or not at all."""
-        write_arrays(path, predicted=self.predicted, labels=self.labels)
+        write_arrays(path, {"predicted": self.predicted, "labels": self.labels})
 
     def sha256(self) -> str:
         """SHA-256 (hex) of both."""

@@ -130,11 +130,11 @@ DAMAGES: dict[str, tuple[dict[str, Change], list[str]]] = {
     ),
     "a negative count": (
         {HISTOGRAM: histogram_with(counts=with_value((0, 0, 0), -5))},
-        [f"{LSH}: histogram.npz: its counts are negative or too large"],
+        [f"{LSH}: histogram.npz: its counts are negative, too large, or not of as many items for each query"],
     ),
     "more items of a query": (
         {HISTOGRAM: histogram_with(counts=with_value((0, 0, 0), 9))},
-        [f"{LSH}: histogram.npz: its queries have different numbers of items"],
+        [f"{LSH}: histogram.npz: its counts are negative, too large, or not of as many items for each query"],
     ),
     "other levels": (
         {HISTOGRAM: histogram_with(levels=with_value(0, 1))},

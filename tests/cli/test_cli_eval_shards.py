@@ -232,11 +232,13 @@ def test_a_file_of_other_queries_or_shards_is_refused(hashbench: CommandLine) ->
     line = untouched(hashbench, "--shards db-1*.npz")
     assert line.startswith("sum.npz: holds db-8.npz and 1 more, not among the given shards: give all shards")
     queries = dict(np.load("queries.npz"))
-    others = "sum.npz: has the counts of other queries: their codes or labels differ: name another file"
+    others = (
+        "sum.npz: has the counts of 20 other queries of 16 bits, but 20 queries of 16 bits are given: name another file"
+    )
     np.savez("queries.npz", **{**queries, "query_labels": queries["query_labels"][::-1]})
     assert untouched(hashbench) == others
     np.savez("queries.npz", **{key: array[:5] for key, array in queries.items()})
-    assert "has the counts of 20 queries of 16 bits, but 5 queries of 16 bits are given" in untouched(hashbench)
+    assert "has the counts of 20 other queries of 16 bits, but 5 queries of 16 bits are given" in untouched(hashbench)
     Path("sum.npz").unlink()
     arrays = drawn("names")
     write(arrays)

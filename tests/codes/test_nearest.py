@@ -25,10 +25,10 @@ def test_ranks_are_the_places_an_item_takes_over_all_orders_of_tied_items(bits, 
 @pytest.mark.parametrize(
     "n_queries, bits, k, says",
     [
-        (2, 4, 1, "2 queries: one is expected"),
-        (0, 4, 1, "0 queries: one is expected"),
-        (1, 5, 1, "5 bits in queries and 4 in the database: as many are expected in both"),
-        (1, 4, 0, "k = 0: 1 or more are expected"),
+        (2, 4, 1, "2 queries of 4 bits, 4 in the database: k of 1 or more is expected"),
+        (0, 4, 1, "0 queries of 4 bits"),
+        (1, 5, 1, "queries of 5 bits, 4 in the database"),
+        (1, 4, 0, "k = 0"),
     ],
 )
 def test_what_is_no_question_is_refused(n_queries: int, bits: int, k: int, says: str) -> None:

@@ -175,7 +175,7 @@ def test_a_name_that_leads_outside_leads_nowhere(tmp_path, name):
     for pack in (tar, zipped):
         place = saved(inside, pack({name: b"evil", **CONTENT}))
         assert contents(place, source()) == CONTENT
-        assert "not in the archive" in refusal(saved(inside, pack({name: b"evil"})), source())
+        assert "in/one.bin: missing" in refusal(saved(inside, pack({name: b"evil"})), source())
         place.unlink()
     assert sorted(tmp_path.rglob("*")) == before
 

@@ -153,7 +153,7 @@ def test_a_truncated_image_is_refused(tmp_path, form, share):
 
 def test_more_than_8_bits_a_channel_are_refused(tmp_path):
     path = saved(tmp_path / "deep.png", Image.fromarray(SCENE[..., 0].astype(np.uint16) * 256))
-    with one_line(r"deep.png: pixels of kind I;16; 8 bits a channel are expected"):
+    with one_line(r"pixels of kind I;16; at most .* of 8 bits a channel"):
         decode(path, SHAPE)
 
 
@@ -171,7 +171,7 @@ def png_of(width, height):
 @pytest.mark.parametrize("size", [(10_001, 10_000), (30_000, 30_000), (2**31 - 1, 2**31 - 1)])
 def test_a_bomb_is_refused_by_its_header(tmp_path, size):
     (tmp_path / "bomb.png").write_bytes(png_of(*size))
-    with one_line(r"bomb.png: (\d+ x \d+ pixels; at most|not an image that can be read)"):
+    with one_line(r"bomb.png: (\d+ x \d+ pixels of kind RGB; at most|not an image that can be read)"):
         decode(tmp_path / "bomb.png", SHAPE)
 
 

@@ -287,7 +287,7 @@ def test_what_the_script_refuses_is_one_line(form: Form, trained: TrainedRun, re
         (command[:2], f"Codes of {trained.row.run}.*: python encode.py ITEMS.npy CODES.npy"),
         ([*command[:2], "none.npy", "codes.npy"], "No such file or directory: 'none.npy'"),
         ([*command[:2], "items.npz", "codes.npy"], "the magic string is not correct"),
-        (command, "damaged: its SHA-256 is another"),
+        (command, "missing or damaged"),
     ):
         if words is command:
             flip_a_byte(folder / ("hash.npz" if form == "numpy" else "hash.pt2"))
@@ -402,7 +402,7 @@ def test_an_export_encodes_and_searches(trained: TrainedRun, exported: Path, tmp
     with one_line("does not hold n_bits = 12"):
         np.save(tmp_path / "other.npy", packed[:, :1])
         loaded.search(inputs, database=tmp_path / "other.npy")
-    with one_line(r"^k = 0: 1 or more are expected$"):
+    with one_line(r"^k = 0, .* k of 1 or more is expected"):
         loaded.search(inputs, 0, database=codes)
 
 
@@ -442,9 +442,9 @@ def test_none_items_and_bfloat16(trained: TrainedRun, exported: Path) -> None:
     for encoder in (trained, load(exported)):
         assert encoder.encode(inputs[:0]).shape == (0, 12) and encoder.encode(inputs[:0]).dtype == np.uint8
         assert np.array_equal(encoder.encode(half), encoder.encode(inputs))
-        with one_line("no queries: one or more are expected"):
+        with one_line("0 queries and"):
             encoder.search(inputs[:0], database=encoder.encode(inputs))
-        with one_line("no items in the database: one or more are expected"):
+        with one_line("and 0 items"):
             encoder.search(inputs, database=encoder.encode(inputs[:0]))
 
 
@@ -507,9 +507,9 @@ def edit_input(key: str, value: object) -> Callable[[Path], None]:
     [
         (
             lambda folder: flip_a_byte(folder / "hash.npz"),
-            r"hash\.npz: damaged: its SHA-256 is another than .*hashbench\.json says: export the run again",
+            r"hash\.npz: missing or damaged: .*hashbench\.json says its SHA-256: export the run again",
         ),
-        (lambda folder: (folder / "hash.npz").unlink(), r"hash\.npz: missing, but .*hashbench\.json names it"),
+        (lambda folder: (folder / "hash.npz").unlink(), r"hash\.npz: missing or damaged: .*hashbench\.json says"),
         (edit("version", 2), r"format version 2 of hashbench .*; 1 is read here: export the run again"),
         (edit("format", "other"), "describes no export of hashbench"),
         (edit("bits", 0), r"hashbench\.json: damaged: bits: "),
@@ -571,7 +571,7 @@ def test_the_command_writes_a_folder_or_nothing(
     assert "4 bits of 0 fill the last byte" in (folder / "README.md").read_text()
     before = sorted(tmp_path.rglob("*"))
     status, _, error = hashbench(*first, run, "--to numpy")
-    assert status == 2 and f"{run}-numpy: exists and is not empty: remove it, or name another with --out" in error
+    assert status == 2 and f"{run}-numpy: exists and is no empty folder: remove it, or name another with --out" in error
     for words, says in (
         ([run, "--to", "faiss"], "--to faiss: of codes, not of a hash function: add --codes"),
         ([run, "--to", "onnx", "--codes"], "--to onnx: of a hash function, not of codes: leave --codes out"),

@@ -249,7 +249,7 @@ def test_a_missing_extra_is_one_line_and_nothing_is_written(
     "change, said",
     [
         ({"to": "faisss"}, "unknown target 'faisss': did you mean faiss?"),
-        ({"out": "full"}, "full: exists and is not empty: remove it, or name another with --out"),
+        ({"out": "full"}, "full: exists and is no empty folder: remove it, or name another with --out"),
         ({"source": "damaged.npz"}, "damaged.npz: not a readable .npz file"),
         ({"source": "missing.npz"}, "missing.npz: no such file"),
         ({"source": "codes.npz:other"}, "unknown key 'other'"),

@@ -54,14 +54,17 @@ def test_a_large_tie_is_refused_before_its_orders_are_made(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     "keys, complaint",
     [
-        ("distances = [1, 1]\nrelevant = [true]\n", "relevant: 1 values for 2 distances"),
+        (
+            "distances = [1, 1]\nrelevant = [true]\n",
+            "relevant: 2 values are expected, as distances has, one of them true",
+        ),
         (
             "distances = [2, 1]\nrelevant = [true, true]\n",
             "distances: they are those of a ranking, so none is below 0 or below the one before it",
         ),
         (
             "distances = [1, 1]\nrelevant = [false, false]\n",
-            "relevant: at least one item is expected to be relevant: without any there is no AP",
+            "relevant: 2 values are expected, as distances has, one of them true",
         ),
     ],
 )

@@ -15,14 +15,13 @@ import pytest
 from support.limits import file_size_limit
 from support.one_line import one_line
 
+from hashbench.foundation.arrays import open_arrays, write_arrays
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.files import (
     all_or_none,
     atomic,
-    open_arrays,
     part_prefix,
     require_output,
-    write_arrays,
     write_text,
 )
 
@@ -201,7 +200,7 @@ def test_a_file_that_is_written_twice_has_its_last_content(tmp_path: Path) -> No
 def test_a_file_that_is_no_npz_is_refused_without_advice_to_trust_it(tmp_path: Path, suffix: str) -> None:
     sound = tmp_path / f"sound{suffix}"
     other = tmp_path / f"other{suffix}"
-    write_arrays(sound, x=np.arange(3))
+    write_arrays(sound, {"x": np.arange(3)})
     with open_arrays(sound) as arrays:
         assert arrays["x"].tolist() == [0, 1, 2]
     other.write_bytes(lzma.compress(b"\x80\x04K\x01.") if suffix.endswith("xz") else b"\x80\x04K\x01.")

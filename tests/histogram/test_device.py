@@ -74,7 +74,7 @@ def test_where_torch_finds_no_device_auto_is_the_cpu_and_cuda_says_so(
     monkeypatch.setattr(cuda.cuda, "is_available", lambda: False)
     assert device.for_pairs("auto", MANY, 64) == "cpu"
     for choose in (device.usable, lambda name: device.for_pairs(name, 1, 1), device.for_arrays):
-        with one_line("device cuda: no CUDA device is here: device auto or cpu"):
+        with one_line("device cuda: 0 CUDA devices are here"):
             choose("cuda")
 
 
@@ -85,7 +85,7 @@ def test_a_device_that_cannot_be_used_is_refused_and_auto_does_without_it(
         raise RuntimeError("CUDA error: all devices are busy\nCUDA kernel errors might be")
 
     assert [device.usable(name) for name in ("cuda", "cuda:0", "cuda:1")] == ["cuda:0", "cuda:0", "cuda:1"]
-    with one_line("device cuda:2: the CUDA devices here are cuda:0 to cuda:1"):
+    with one_line("device cuda:2: 2 CUDA devices are here"):
         device.usable("cuda:2")
     monkeypatch.setattr(cuda, "empty", busy)
     with one_line("device cuda: it cannot be used: CUDA error: all devices are busy CUDA"):
@@ -124,5 +124,5 @@ def test_the_driver_and_torch_agree_that_a_device_is_here() -> None:
         pytest.skip("no CUDA device here")
     assert device.has_cuda_driver()
     assert device.for_pairs("auto", MANY, 64) == "cuda:0"
-    with one_line("the CUDA devices here are"):
+    with one_line("CUDA devices are here"):
         device.usable("cuda:99")

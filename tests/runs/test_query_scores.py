@@ -14,9 +14,9 @@ from support.toy_root import toy_root
 
 from hashbench import metrics
 from hashbench.foundation import paths
+from hashbench.foundation.arrays import write_arrays
 from hashbench.foundation.errors import CheckFailed
 from hashbench.foundation.execution import Execution
-from hashbench.foundation.files import write_arrays
 from hashbench.metrics import Metrics
 from hashbench.runs import query_scores
 from hashbench.runs.data import open_data
@@ -114,7 +114,7 @@ def test_recalls_of_each_search_are_kept(store: Store, hashbench: CommandLine) -
         for measure in MEASURES:
             np.testing.assert_allclose(load(row.run, measure=measure), exact[measure], rtol=0, atol=2 * ROUNDING)
     kept = [load(row.run, measure=MEASURES[1]) for row in rows]
-    write_arrays(folders[0], **{MEASURES[1]: np.zeros(len(kept[0]), np.float32)})  # of another run of this name
+    write_arrays(folders[0], {MEASURES[1]: np.zeros(len(kept[0]), np.float32)})  # of another run of this name
     folders[1].unlink()
     hashbench.done("table tiny --write")
     np.testing.assert_array_equal([load(row.run, measure=MEASURES[1]) for row in rows], kept)
@@ -159,7 +159,7 @@ def forged(store: Store, change: Callable[[Any], Any], part: str = "ap") -> None
     [
         ("ap", lambda ap: ap // 2, "its mean ap is .*, and that of its row "),
         ("ap", lambda ap: np.full_like(ap, 251), "a value is above 1"),
-        ("ap", lambda ap: ap.astype(np.float64), "other types of numbers"),
+        ("ap", lambda ap: ap.astype(np.float64), "or hold other types of numbers"),
         ("order", np.zeros_like, "its arrays do not fit together"),
         ("runs", lambda runs: np.array([runs[0]] * len(runs)), "is there twice"),
         ("runs", lambda runs: runs.astype(object), "not a readable file .*allow_pickle=False"),

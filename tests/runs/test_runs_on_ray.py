@@ -119,7 +119,7 @@ def test_an_address_without_a_cluster_is_one_line(tmp_path: Path) -> None:
 
     for address, text in (
         ("127.0.0.1:1", "--ray 127.0.0.1:1: no cluster there: "),
-        ("local", "--ray local: on one machine --jobs N"),
+        ("local", "--ray local: start hashbench on a node"),
         ("ray://127.0.0.1:1", "--ray ray://127.0.0.1:1: start hashbench on a node of the cluster, with --ray auto"),
     ):
         with one_line() as error:

@@ -86,5 +86,5 @@ def test_a_run_folder_encodes_elsewhere_without_the_card(
     (moved / "run.json").unlink()  # as in a folder that an older hashbench made
     with one_line(r"any name: run\.json is missing, .* is loaded by its name, where its row is"):
         load(moved)
-    with one_line(r"nowhere: no such folder of a run"):
+    with one_line(r"nowhere: run.json is missing"):
         load(tmp_path / "nowhere")

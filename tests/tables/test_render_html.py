@@ -37,7 +37,7 @@ def markdown_cells(table: Table) -> list[list[str]]:
 @pytest.mark.parametrize("shown", ["", "interval", "distinct"])
 def test_golden(shown: str) -> None:
     name = f"sample_{shown}.html" if shown else "sample.html"
-    assert_golden(name, render_html(sample_table(), interval=shown == "interval", distinct=shown == "distinct"))
+    assert_golden(name, render_html(sample_table(distinct=shown == "distinct"), interval=shown == "interval"))
 
 
 def test_rows_columns_and_words_are_those_of_the_markdown() -> None:

@@ -3,7 +3,6 @@
 import re
 import shutil
 import subprocess
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -23,16 +22,10 @@ render_latex = partial(files.render, output="latex")
 render_markdown = partial(files.render, output="markdown")
 
 
-def test_a_table_may_show_distinct_codes_without_being_asked() -> None:
-    shows = replace(sample_table(), distinct=True)
-    assert render_latex(shows) == render_latex(sample_table(), distinct=True) != render_latex(sample_table())
-    assert render_markdown(shows) == render_markdown(sample_table(), distinct=True) != render_markdown(sample_table())
-
-
 @pytest.mark.parametrize("shown", ["", "interval", "distinct"])
 def test_golden(shown: str) -> None:
     name = f"sample_{shown}.tex" if shown else "sample.tex"
-    assert_golden(name, render_latex(sample_table(), interval=shown == "interval", distinct=shown == "distinct"))
+    assert_golden(name, render_latex(sample_table(distinct=shown == "distinct"), interval=shown == "interval"))
 
 
 def test_a_table_without_rows_is_the_papers_and_one_line_says_so() -> None:

@@ -33,7 +33,7 @@ def without_published() -> Table:
 @pytest.mark.parametrize("shown", ["", "interval", "distinct"])
 def test_golden(shown: str) -> None:
     name = f"sample_{shown}.md" if shown else "sample.md"
-    assert_golden(name, render_markdown(sample_table(), interval=shown == "interval", distinct=shown == "distinct"))
+    assert_golden(name, render_markdown(sample_table(distinct=shown == "distinct"), interval=shown == "interval"))
 
 
 def test_golden_without_published_values() -> None:

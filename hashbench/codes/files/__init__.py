@@ -32,8 +32,8 @@ from hashbench.codes.files._layout import CODE_ROLES, LABEL_ROLES, LAYOUTS, arra
 from hashbench.codes.files._saved import SavedCodes, UnreadCodes, regrouped
 from hashbench.codes.files._stored import Arrays, StoredArray
 from hashbench.codes.packed import MAX_BITS, Codes, magnitudes
+from hashbench.foundation.arrays import write_arrays
 from hashbench.foundation.errors import HashbenchError, retold
-from hashbench.foundation.files import write_arrays
 from hashbench.relevance.neighbours import NeighbourRelevance, checked_ids
 
 __all__ = [
@@ -115,7 +115,7 @@ def save(path: Path, saved: SavedCodes) -> None:
         "layout": LAYOUTS[0],
         **saved.beside,
     }
-    write_arrays(path, **{name: array for name, array in arrays.items() if array is not None})
+    write_arrays(path, {name: array for name, array in arrays.items() if array is not None})
 
 
 def load(sources: Sources = (), *, explicit: Explicit = Explicit(), with_ids: bool = True) -> SavedCodes:

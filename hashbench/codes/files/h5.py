@@ -10,10 +10,13 @@ from numpy.typing import NDArray
 
 from hashbench.codes.files._stored import Arrays, StoredArray, refuse_bomb
 from hashbench.foundation.errors import HashbenchError, printable
+from hashbench.foundation.lazy import Lazy
 from hashbench.foundation.parallel import slices
 
 if TYPE_CHECKING:
     import h5py
+else:
+    h5py = Lazy("h5py")
 
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
 
@@ -37,23 +40,19 @@ def attributes(path: Path) -> dict[str, str]:
 
 
 def _opened(path: Path) -> "h5py.File":
-    import h5py  # it starts slowly
-
     return h5py.File(path, "r")
 
 
 def _stored(path: Path, name: str) -> StoredArray:
-    import h5py
-
     where = f"{path}: {printable(name)}"
     with _opened(path) as file:
         if not isinstance(file.get(name, getlink=True), h5py.HardLink):
             raise HashbenchError(f"{where}: a link, which may lead out of the file: the data set itself is expected")
         dataset = file[name]
-        if not isinstance(dataset, h5py.Dataset) or dataset.shape is None:
-            raise HashbenchError(f"{where}: not an array (a group, a sparse matrix or nothing): numbers are expected")
-        if dataset.is_virtual or dataset.external:
-            raise HashbenchError(f"{where}: its data are in other files: they must be in this one")
+        is_array = isinstance(dataset, h5py.Dataset) and dataset.shape is not None
+        if not is_array or dataset.is_virtual or dataset.external:
+            kinds = "a group, a sparse matrix, nothing, or data in other files"
+            raise HashbenchError(f"{where}: not an array ({kinds}): numbers in this file are expected")
         refuse_bomb(where, dataset.nbytes, dataset.id.get_storage_size())
         if h5py.check_string_dtype(dataset.dtype) is not None:
             texts = dataset.asstr("utf-8")[()].astype(np.str_)

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from functools import partial
 from math import prod
 from pathlib import Path
-from types import ModuleType
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -13,17 +12,13 @@ from numpy.typing import NDArray
 
 from hashbench.codes.files._stored import Arrays, StoredArray, refuse_bomb
 from hashbench.foundation.errors import HashbenchError, printable, quietly
+from hashbench.foundation.lazy import Lazy
 from hashbench.foundation.parallel import slices
 
+scipy_io = Lazy("scipy.io")
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 # by MATLAB's name of a class of matrices
 TYPES = {"double": "float64", "single": "float32", "logical": "uint8", **{name: name for name in INTEGERS}}
-
-
-def _scipy_io() -> ModuleType:
-    import scipy.io  # it starts slowly
-
-    return scipy.io
 
 
 def recognises(head: bytes) -> bool:
@@ -33,14 +28,14 @@ def recognises(head: bytes) -> bool:
 
 def arrays(path: Path) -> Arrays:
     """The variables of the file, of which only matrices of real numbers can be read."""
-    heads = _scipy_io().whosmat(path, appendmat=False)
+    heads = scipy_io.whosmat(path, appendmat=False)
     return {name: partial(_stored, path, name, shape, kind) for name, shape, kind in heads}
 
 
 def matrix(file: Path | BinaryIO, name: str) -> NDArray[Any]:
     """The matrix called ``name``, of the class that it has in MATLAB."""
     with warnings.catch_warnings(action="error"):  # of complex numbers it takes the real part, with a warning
-        return _scipy_io().loadmat(file, appendmat=False, mat_dtype=True, variable_names=[name])[name]
+        return scipy_io.loadmat(file, appendmat=False, mat_dtype=True, variable_names=[name])[name]
 
 
 def _stored(path: Path, name: str, shape: tuple[int, ...], kind: str) -> StoredArray:
@@ -59,7 +54,7 @@ def _stored(path: Path, name: str, shape: tuple[int, ...], kind: str) -> StoredA
 
 def read(path: Path) -> dict[str, Any]:
     """The variables by name: matrices as arrays, text as str, cells as lists, a structure as a dict."""
-    content = quietly(str(path), lambda: _scipy_io().loadmat(path, appendmat=False), "not a readable .mat file")
+    content = quietly(str(path), lambda: scipy_io.loadmat(path, appendmat=False), "not a readable .mat file")
     return {name: _plain(value) for name, value in content.items() if not name.startswith("__")}
 
 

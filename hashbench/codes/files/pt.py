@@ -7,10 +7,13 @@ from zipfile import ZipFile, is_zipfile
 
 from hashbench.codes.files._stored import Arrays, StoredArray
 from hashbench.foundation.errors import HashbenchError, printable
+from hashbench.foundation.lazy import Lazy
 from hashbench.foundation.parallel import slices
 
 if TYPE_CHECKING:
-    from torch import Tensor
+    import torch
+else:
+    torch = Lazy("torch")
 
 LEGACY = b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19"
 PICKLES = tuple(bytes([0x80, protocol]) for protocol in range(2, 6))
@@ -62,10 +65,8 @@ def load(path: Path, advice: str) -> Any:
     raise HashbenchError(f"{path}: {damaged}: {advice}")
 
 
-def plain(tensor: Any, where: str, path: Path) -> "Tensor":
+def plain(tensor: Any, where: str, path: Path) -> "torch.Tensor":
     """``tensor`` of the file ``path``; HashbenchError, at ``where``, unless it is dense with all its values there."""
-    import torch
-
     if not isinstance(tensor, torch.Tensor) or tensor.layout != torch.strided or tensor.device.type != "cpu":
         raise HashbenchError(f"{where}: not a plain tensor: one of numbers is expected")
     if tensor.numel() > path.stat().st_size:  # strides of 0 can make gigabytes of one number
@@ -74,8 +75,6 @@ def plain(tensor: Any, where: str, path: Path) -> "Tensor":
 
 
 def _stored(path: Path, name: str, tensor: Any) -> StoredArray:
-    import torch
-
     where = f"{path}: {printable(name)}"
     tensor = plain(tensor, where, path)
     if tensor.dtype == torch.bfloat16:

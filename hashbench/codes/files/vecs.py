@@ -39,8 +39,6 @@ def _vecs(path: Path) -> StoredArray:
     with path.open("rb") as file:
         d = int.from_bytes(file.read(4), "little", signed=True)
     row_bytes = 4 + d * values.itemsize
-    if size == 0:
-        raise HashbenchError(f"{path}: empty: no vector is in it")
     if d < 1 or size % row_bytes:
         raise HashbenchError(f"{path}: {size:,} bytes are not whole rows of {d:,} values, as its first row says")
     row = np.dtype([("length", "<i4"), ("values", values, (d,))])

@@ -1,0 +1,17 @@
+"""Modules of matplotlib, each imported at its first use: what is drawn is listed without it."""
+
+from typing import TYPE_CHECKING
+
+from hashbench.foundation.lazy import Lazy
+
+if TYPE_CHECKING:
+    from matplotlib import figure, lines, patches, path, ticker, transforms
+else:
+    figure = Lazy("matplotlib.figure")
+    lines = Lazy("matplotlib.lines")
+    patches = Lazy("matplotlib.patches")
+    path = Lazy("matplotlib.path")
+    ticker = Lazy("matplotlib.ticker")
+    transforms = Lazy("matplotlib.transforms")
+
+__all__ = ["figure", "lines", "patches", "path", "ticker", "transforms"]

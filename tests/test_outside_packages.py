@@ -20,14 +20,14 @@ from support.one_line import one_line
 
 from hashbench.foundation import registry
 from hashbench.foundation.registry import Catalogue, OutsideError
-from hashbench.methods import DeepSettings
-from hashbench.metrics import Metric
+from hashbench.methods import METHODS, DeepSettings
+from hashbench.metrics import METRICS, Metric
 from hashbench.models import MODELS, Model, Models
 from hashbench.runs.store import Store
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 EXAMPLE = REPOSITORY / "tests" / "support" / "example_package"
-PAGE = REPOSITORY / "docs" / "extending.md"
+PAGE = REPOSITORY / "docs" / "adding.md"
 EXAMPLE_FILES = sorted(path for path in EXAMPLE.rglob("*") if path.suffix in {".py", ".toml"})
 
 METRIC = """
@@ -41,6 +41,8 @@ Install = Callable[..., Path]
 @pytest.fixture
 def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install]:
     """Puts a package on the path, as an installer would: metadata, an entry point, and the module ``other`` of it."""
+    for catalogue in (METHODS, METRICS, MODELS):
+        assert catalogue.names  # kept by the catalogue, for all tests: read while no other package is there
     monkeypatch.setattr(sys, "path", [str(tmp_path / "site"), *sys.path])
     monkeypatch.setattr(sys, "dont_write_bytecode", True)  # a module that a test writes twice is read twice
 

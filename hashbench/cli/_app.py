@@ -55,7 +55,7 @@ COMMANDS = {
 }
 GROUPS = {
     "dataset": "Add data of your own as a data set.",
-    "results": "Import, merge, pack and tidy stored rows.",
+    "results": "Import, merge and pack stored rows.",
 }
 SHORT_HELP = {**COMMANDS, **GROUPS}
 SHARED = [  # the options of the application: a line for those that are alike

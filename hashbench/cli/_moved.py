@@ -33,7 +33,11 @@ OPTIONS = {
         "--append": "all shards with --counts FILE: those that the file lacks are counted",
         "--ray": "the option --jobs N counts N shards at a time, and --counts FILE goes on with more",
     },
-    "train": {"--threads": "--device cpu:{}", **dict.fromkeys(("--compile", "--channels-last"), _BY_ITSELF)},
+    "train": {
+        "--threads": "--device cpu:{}",
+        "--checkpoint-every": "a checkpoint is written every 10 seconds",
+        **dict.fromkeys(("--compile", "--channels-last"), _BY_ITSELF),
+    },
     "speed": {
         "--threads": "--device cpu:{}",
         "--weights": "any weights are as fast, so --set weights=none",

@@ -238,6 +238,15 @@ def _papers() -> Iterator[Entry]:
         yield Entry(key, " ".join(filter(None, [str(paper.year or ""), paper.title])), more=paper.model_dump())
 
 
+def _recipes() -> Iterator[Entry]:
+    from hashbench.runs.settings import recipes
+
+    for name, recipe in recipes().items():
+        when = recipe.when.model_dump(exclude_none=True)
+        runs = ", ".join(f"{key} {value}" for key, value in when.items())
+        yield Entry(name, f"{recipe.title} ({runs})", more={"why": recipe.why, "when": when})
+
+
 def _files_in(folder: str) -> Callable[[], Iterable[str]]:
     return lambda: paths.entries("experiments", folder)
 
@@ -256,6 +265,7 @@ KINDS = {
     "datasets": Kind("data sets", _datasets, "datasets.card:cards", "dataset", _cards_here),
     "protocols": Kind("splits of the data sets into queries, database and training", _protocols),
     "tables": Kind("tables of papers, and of our own", _tables, "tables.spec:names", "table", _files_in("tables")),
+    "recipes": Kind("how networks are trained, and what methods were tuned to", _recipes, typed=_files_in("recipes")),
     "figures": Kind("figures of papers, and of our own", _figures, "figures:names", "figure", _files_in("figures")),
     "runs": Kind(
         "stored runs with their scores", _runs, None, "run", _run_names, sheets="_run_sheet", columns=RUN_COLUMNS

@@ -48,7 +48,6 @@ def command(
     ] = None,
     device: _options.TrainingDevice = "auto",
     precision: _options.Precision = "auto",
-    checkpoint_every: Annotated[float, Option(hidden=True)] = 10.0,  # seconds
     eval_every: Annotated[
         int,
         Option(min=0, metavar="N", help="Every N epochs show the AP of other items than queries."),
@@ -93,7 +92,6 @@ def command(
         threads,
         precision,
         progress=True,
-        checkpoint_every_s=checkpoint_every,
         weights=named.weights,
         eval_every=eval_every,
         track=track,

@@ -24,6 +24,7 @@ from hashbench.foundation.progress import note
 
 DISK_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO})
 LEFT_AFTER_S = 24 * 3600  # without a change, a temporary file is one that a killed process left
+STREAM = re.compile(r"/dev/(std|fd/)|/proc/")  # a stream of the process under the name of a file
 PART = re.compile(r"\..*\.hashbench-\w{8}\.part", re.DOTALL)
 
 
@@ -174,9 +175,13 @@ def require_output(path: Path, instead: str = "--out") -> None:
 
 
 def _require_file(path: Path, place: Path) -> None:
-    """Raises HashbenchError where a folder, a device or a pipe is in the ``place`` that ``path`` leads to."""
-    if place.exists() and not place.is_file():
-        raise HashbenchError(f"{path}: a folder, a device or a pipe; the file to be written is expected")
+    """Raises HashbenchError where a folder, a device or a pipe is in the ``place`` that ``path`` leads to.
+
+    /dev/stdout may lead to a file, which would be replaced while the process goes on to write into the old one.
+    """
+    if STREAM.match(str(path)) or (place.exists() and not place.is_file()):
+        fault = "a folder, a device or a pipe; the file to be written is expected"
+        raise HashbenchError(f"{path}: {fault} (--format and --json print to standard output)")
 
 
 def require_new(folder: Path) -> None:

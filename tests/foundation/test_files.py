@@ -69,8 +69,14 @@ def test_what_is_no_file_is_refused_and_stays(tmp_path: Path, kind: str) -> None
     for write in (require_output, lambda place: write_text(place, "text")):
         with one_line() as caught:
             write(path)
-        assert str(caught.value) == f"{path}: a folder, a device or a pipe; the file to be written is expected"
+        assert str(caught.value).startswith(f"{path}: a folder, a device or a pipe; the file to be written is expected")
     assert path.stat().st_ino == before.st_ino
+
+
+@pytest.mark.parametrize("stream", ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"])
+def test_a_stream_is_no_file_wherever_it_leads(stream: str) -> None:
+    with one_line("the file to be written is expected"):
+        require_output(Path(stream))
 
 
 def test_a_link_stays_and_its_file_is_replaced(tmp_path: Path) -> None:

@@ -57,9 +57,9 @@ def made_once() -> Iterator[None]:
     """The tree of commands, made once; no file waits for the disk, as none is lost; errors for users are one line."""
     import typer
 
-    def one_line(error: HashbenchError, message: str) -> None:
-        assert "\n" not in message
-        Exception.__init__(error, message)
+    def one_line(error: HashbenchError, *message: object) -> None:
+        assert "\n" not in "".join(map(str, message))
+        Exception.__init__(error, *message)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", lambda file: None)

@@ -35,7 +35,6 @@ OPTIONS = {
     },
     "train": {
         "--threads": "--device cpu:{}",
-        "--checkpoint-every": "a checkpoint is written every 10 seconds",
         **dict.fromkeys(("--compile", "--channels-last"), _BY_ITSELF),
     },
     "speed": {

@@ -202,9 +202,17 @@ def run_entry(name: str, row: "Row") -> Entry:
     )
 
 
-def _run_names() -> list[str]:
+def run_names() -> list[str]:
+    """The names of all stored rows; that of a further row of a run has part of its digest."""
+    from hashbench.runs.store import lines_in
+
     files = (paths.results() / "rows").glob("*.jsonl")
-    return [name for path in files for name in RUN.findall(path.read_text("utf-8", "replace"))]
+    return [line.name for path in files for line in lines_in(path.read_text("utf-8", "replace"), path)]
+
+
+def _typed_runs() -> set[str]:
+    files = (paths.results() / "rows").glob("*.jsonl")
+    return {name for path in files for name in RUN.findall(path.read_text("utf-8", "replace"))}
 
 
 def _metrics() -> Iterator[Entry]:
@@ -256,6 +264,7 @@ def _cards_here() -> Iterable[str]:
 
 
 CONVENTIONS = "evaluation.conventions:CONVENTIONS"
+ALL_RUNS = "cli.catalogue:run_names"
 OF_RUN = ("dataset", "protocol", "method", "seed", "split_seed", "budget", "status", "utc", "maker")
 RUN_COLUMNS = (*OF_RUN, "metric", "mean")
 KINDS = {
@@ -268,7 +277,13 @@ KINDS = {
     "recipes": Kind("how networks are trained, and what methods were tuned to", _recipes, typed=_files_in("recipes")),
     "figures": Kind("figures of papers, and of our own", _figures, "figures:names", "figure", _files_in("figures")),
     "runs": Kind(
-        "stored runs with their scores", _runs, None, "run", _run_names, sheets="_run_sheet", columns=RUN_COLUMNS
+        "stored runs with their scores",
+        _runs,
+        "cli.catalogue:run_names",
+        "run",
+        _typed_runs,
+        sheets="_run_sheet",
+        columns=RUN_COLUMNS,
     ),
     "metrics": Kind("metrics of a ranking or of a bucket search", _metrics, "metrics:METRICS", "metric"),
     "models": Kind("networks that deep methods train", _models, "models:MODELS", "model"),

@@ -48,6 +48,7 @@ def command(
     ] = None,
     device: _options.TrainingDevice = "auto",
     precision: _options.Precision = "auto",
+    checkpoint_every: Annotated[float, Option(hidden=True)] = 10.0,  # seconds; for tests of resumed runs
     eval_every: Annotated[
         int,
         Option(min=0, metavar="N", help="Every N epochs show the AP of other items than queries."),
@@ -93,6 +94,7 @@ def command(
         precision,
         progress=True,
         weights=named.weights,
+        checkpoint_every_s=checkpoint_every,
         eval_every=eval_every,
         track=track,
     )

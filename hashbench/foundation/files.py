@@ -180,8 +180,7 @@ def _require_file(path: Path, place: Path) -> None:
     /dev/stdout may lead to a file, which would be replaced while the process goes on to write into the old one.
     """
     if STREAM.match(str(path)) or (place.exists() and not place.is_file()):
-        fault = "a folder, a device or a pipe; the file to be written is expected"
-        raise HashbenchError(f"{path}: {fault} (--format and --json print to standard output)")
+        raise HashbenchError(f"{path}: a folder, a device or a pipe; the file to be written is expected")
 
 
 def require_new(folder: Path) -> None:

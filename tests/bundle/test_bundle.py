@@ -116,7 +116,7 @@ def test_runs_without_files_are_named(hashbench: CommandLine, results: Path, tmp
 
 def test_without_the_data_set_there_are_no_id_lists(hashbench: CommandLine, tmp_path: Path) -> None:
     committed = Store(REPOSITORY / "results")
-    row = rows_of(spec.load("cifar10_small_cnn"), committed, 1)[0]
+    row = rows_of(spec.load("cifar10_small_cnn"), committed)[0]
     Store(tmp_path / "results").write(row)
     code, out, error = hashbench("bundle cifar10_small_cnn -o", tmp_path / "c.zip")
     assert code == 0 and "1 row, 0 with a histogram, 0 with codes, 0 id lists: " in out

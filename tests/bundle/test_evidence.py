@@ -28,7 +28,7 @@ def collect(results: Path, table: str = "digits") -> tuple[list[Path], list[str]
     """The histograms that were kept beside the rows of a table, and what was said."""
     store = Store(results)
     said: list[str] = []
-    return pack.collect(pack.rows_of(load(table), store, None), store, said.append), said
+    return pack.collect(pack.rows_of(load(table), store), store, said.append), said
 
 
 def test_a_clone_with_the_evidence_scores_its_rows_again(hashbench: CommandLine, results: Path, tmp_path: Path) -> None:

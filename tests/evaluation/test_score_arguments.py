@@ -205,8 +205,8 @@ def with_torch(make: Callable[[Any], Any]) -> Callable[[], Any]:
 
 
 REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
-    "meta": (with_torch(lambda tensor: tensor.to("meta")), "a tensor of the device meta"),
-    "sparse": (with_torch(lambda tensor: tensor.to_sparse()), "a tensor of layout sparse_coo"),
+    "meta": (with_torch(lambda tensor: tensor.to("meta")), "a tensor that is sparse, .* or of the device meta"),
+    "sparse": (with_torch(lambda tensor: tensor.to_sparse()), "a tensor that is sparse, "),
     "SciPy": (lambda: scipy.sparse.csr_array(PLAIN), "a sparse matrix: an array is expected"),
     "masked": (lambda: np.ma.masked_equal(PLAIN, 0), "3 of 6 values are masked"),
     "masked rows": (lambda: [np.ma.masked_equal(row, 0) for row in PLAIN], "1 of 3 values are masked"),

@@ -26,7 +26,7 @@ from hashbench.foundation.execution import Execution
 from hashbench.runs.run import Run
 from hashbench.runs.store import Store
 deep = {"model": "linear", "epochs": 2} if sys.argv[1] == "dpsh" else {}
-run = on_digits(sys.argv[1], {"bits": 8, **deep})
+run = Run.resolve("digits", "s1", sys.argv[1], {"bits": 8, **deep})
 execution = Execution("cpu", threads=int(sys.argv[2]))
 row = row_of(run, Store(Path(sys.argv[3])), execution)
 after = {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}

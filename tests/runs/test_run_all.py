@@ -147,7 +147,7 @@ from hashbench.runs.store import Store
 running.RunTask = Doomed
 signal.signal(signal.SIGINT, signal.default_int_handler)
 if __name__ == "__main__":
-    specs = [on_digits("lsh", {"bits": 16}, seed=seed) for seed in range(3)]
+    specs = [Run.resolve("digits", "s1", "lsh", {"bits": 16}, seed=seed) for seed in range(3)]
     try:
         list(running.run_all(specs, Store(Path(sys.argv[1])), Execution(device="cpu"), running.Plan(jobs=2)))
     except KeyboardInterrupt:

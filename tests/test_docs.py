@@ -26,7 +26,7 @@ LINK = re.compile(r"\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 TARGET = re.compile(r"^\(([\w-]+)\)=$", re.MULTILINE)
 COMMAND = re.compile(r"^(?:\$ )?(?:python -m )?hashbench (.*)$")
-GONE = {"--compile", "--no-channels-last", "--processes"}  # execution that the changelog names
+GONE = {"--compile", "--no-channels-last", "--processes"}  # options that the changelog names
 CLI: Any = typer.main.get_command(app)
 
 pages = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
@@ -96,7 +96,7 @@ def commands_inline(page: Path) -> list[list[str]]:
 
 
 def command_of(words: list[str]) -> tuple[Any, list[str]]:
-    """The command that the words name, and its arguments; execution of the application come before it."""
+    """The command that the words name, and its arguments; options of the application come before it."""
     command = CLI
     rest = list(words)
     while rest and hasattr(command, "commands"):
@@ -148,7 +148,7 @@ def every_option(command: Any = CLI) -> set[str]:
 def test_options_in_text_exist(page: Path) -> None:
     known = every_option() | GONE
     if page.name == "CHANGELOG.md":
-        known |= {option for execution in OPTIONS.values() for option in execution}
+        known |= {option for options in OPTIONS.values() for option in options}
     named = {word for span in INLINE.findall(page.read_text()) for word in re.findall(r"(?<![\w-])--[a-z][\w-]*", span)}
     assert named <= known
 

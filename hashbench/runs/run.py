@@ -295,8 +295,8 @@ def _parsed(values: Mapping[str, Any], entry: Method, names: Mapping[str, str]) 
     fields = entry.settings.model_fields.items()
     missing = [key for key, field in fields if key not in values and field.is_required()]
     if missing:
-        execution = " ".join(OPTIONS.get(key, f"--set {key}={key.upper()}") for key in missing)
-        raise HashbenchError(f"{on} needs {' and '.join(missing)}: {execution}")
+        options = " ".join(OPTIONS.get(key, f"--set {key}={key.upper()}") for key in missing)
+        raise HashbenchError(f"{on} needs {' and '.join(missing)}: {options}")
     return parse(entry.settings, values, on)
 
 

@@ -197,12 +197,16 @@ def method_file(method: str) -> MethodFile:
 def recipes() -> dict[str, Recipe]:
     """All recipes by name; HashbenchError if a file is not valid, or if two are for the same runs."""
     recipes = {name: _recipe(path) for name, path in paths.entries(*RECIPES).items()}
-    names: dict[Key | str | None, str] = {}
+    by_task: dict[Key, str] = {}
+    by_default: dict[str, str] = {}
     for name, recipe in recipes.items():
-        others = {names.setdefault(key, name) for key in (recipe.when.key, recipe.default_for or name)} - {name}
-        if others:
-            fault = f"{others.pop()} and {name} are for the same runs: change when or default_for of one"
-            raise HashbenchError(f"{'/'.join(RECIPES)}: {fault}")
+        others = [by_task.setdefault(recipe.when.key, name)]
+        if recipe.default_for is not None:
+            others.append(by_default.setdefault(recipe.default_for, name))
+        for other in others:
+            if other != name:
+                fault = f"{other} and {name} are for the same runs: change when or default_for of one"
+                raise HashbenchError(f"{'/'.join(RECIPES)}: {fault}")
         if recipe.heads is not None and recipe.heads not in recipes:
             raise HashbenchError(f"{'/'.join(RECIPES)}: {name}: heads names another recipe, not {recipe.heads}")
     return recipes
@@ -339,7 +343,9 @@ def _default_network(names: Mapping[str, str], general: Mapping[str, Sourced]) -
     kind = names["kind"]
     if "features" in general and general["features"].value != PIXELS:
         kind = "features"
-    chosen = by_default.get(names["dataset"] if kind == names["kind"] else kind, by_default.get(kind))
+    chosen = by_default.get(kind)
+    if kind == names["kind"]:
+        chosen = by_default.get(names["dataset"], chosen)
     if chosen is None:
         advice = f"no recipe has a default model for {names['dataset']}: name one with --model"
         raise HashbenchError(f"{'/'.join(RECIPES)}: {advice}")

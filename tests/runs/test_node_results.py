@@ -32,8 +32,8 @@ class _Nodes:
         self.results, self.meanwhile = results, meanwhile
         self.ray, self.n_cores, self.has_gpus = self, 1, False
 
-    def remote(self, *given: Any, **execution: object) -> Any:
-        return (lambda _: SimpleNamespace(remote=self.remote)) if execution else given[0].task.name
+    def remote(self, *given: Any, **options: object) -> Any:
+        return (lambda _: SimpleNamespace(remote=self.remote)) if options else given[0].task.name
 
     def wait(self, references: list[str], num_returns: int, timeout: float | None) -> tuple[list[str], list[str]]:
         return references[:1], references[1:]

@@ -189,6 +189,12 @@ def test_two_recipes_for_the_same_runs_are_refused_by_name(when: str, head: str,
         resolved()
 
 
+def test_a_recipe_may_be_called_as_the_data_set_of_another_one(root: Path) -> None:
+    recipe(root, "digits", 'dataset = "digits", model = "nin"')
+    assert resolved()["model"] == "mlp"
+    assert resolved(model="nin")["epochs"] == QUICK["epochs"]
+
+
 def test_a_wrong_recipe_is_one_line_that_names_its_file(root: Path) -> None:
     epochs = 'epochs = { value = 60, source = "ours" }'
     wrong = [

@@ -10,10 +10,10 @@ import argparse
 import _record
 import torch
 
-from hashbench.datasets.card import load_card
-from hashbench.runs.pretrain import classifier_run
-from hashbench.training.settings import TrainingSettings
-from hashbench.training.speed import images_a_second
+from hashbench.learning.training.settings import TrainingSettings
+from hashbench.learning.training.speed import images_a_second
+from hashbench.running.datasets.card import load_card
+from hashbench.running.runs.pretrain import classifier_run
 
 CHANNELS, BATCHES = (16, 32, 64), (50, 250)
 SHAPE, VALUE_MAX = (32, 32, 3), 255.0

@@ -22,12 +22,12 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from hashbench.datasets import store, stored_file
-from hashbench.datasets.audit import audit, byte_keys
-from hashbench.datasets.card import load_card
-from hashbench.datasets.split import split
-from hashbench.relevance import percentiles
-from hashbench.relevance.distances import DistanceRelevance
+from hashbench.running.datasets import store, stored_file
+from hashbench.running.datasets.audit import audit, byte_keys
+from hashbench.running.datasets.card import load_card
+from hashbench.running.datasets.split import split
+from hashbench.scoring.relevance import percentiles
+from hashbench.scoring.relevance.distances import DistanceRelevance
 
 REPETITIONS = 5
 BATCH, N_BATCHES = 256, 40

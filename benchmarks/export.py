@@ -17,15 +17,15 @@ import torch
 from numpy.typing import NDArray
 
 import hashbench
-from hashbench.contract import BinaryHasher
-from hashbench.datasets.card import load_card
-from hashbench.datasets.store import open_dataset
-from hashbench.export import torch_form
-from hashbench.export.description import Form
-from hashbench.export.write import export
 from hashbench.foundation.config import Setting
-from hashbench.runs.guard import load_hasher
-from hashbench.runs.store import Store
+from hashbench.learning.contract import BinaryHasher
+from hashbench.running.datasets.card import load_card
+from hashbench.running.datasets.store import open_dataset
+from hashbench.running.runs.guard import load_hasher
+from hashbench.running.runs.store import Store
+from hashbench.showing.export import torch_form
+from hashbench.showing.export.description import Form
+from hashbench.showing.export.write import export
 
 ITEMS = 10_000
 SHORT: dict[str, Setting] = {"epochs": 3}

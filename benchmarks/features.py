@@ -26,13 +26,13 @@ import torch
 from _record import LAUNCHER
 from PIL import Image
 
-from hashbench.datasets.card import load_card
-from hashbench.datasets.store import open_dataset
-from hashbench.features import FeatureModule, _gist, features_of_items, named
 from hashbench.foundation import paths
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.parallel import available_cores
-from hashbench.training.device import one_thread
+from hashbench.learning.training.device import one_thread
+from hashbench.running.datasets.card import load_card
+from hashbench.running.datasets.store import open_dataset
+from hashbench.running.features import FeatureModule, _gist, features_of_items, named
 
 REPETITIONS = 5
 BATCH = 64

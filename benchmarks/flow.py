@@ -15,9 +15,9 @@ from importlib.metadata import version
 import _record
 import numpy as np
 
-from hashbench import figures
-from hashbench.figures.flow_time import FlowFile
-from hashbench.sparse.flow import assign
+from hashbench.learning.sparse.flow import assign
+from hashbench.showing import figures
+from hashbench.showing.figures.flow_time import FlowFile
 
 REPETITIONS = 5
 DECLARED = figures.load("sparse_hash_figure1").file

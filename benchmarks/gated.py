@@ -21,7 +21,7 @@ import _record
 import torch
 from torch import Tensor
 
-from hashbench.losses import gated, metric_learning
+from hashbench.learning.losses import gated, metric_learning
 
 PER_CLASS, REPETITIONS = 8, 5
 EXAMPLES, DIMENSIONS, BITS = (128, 512), (256, 512), (1, 4)

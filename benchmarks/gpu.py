@@ -39,22 +39,22 @@ import torch
 from torch import Tensor
 
 import hashbench
-from hashbench import histogram
-from hashbench.contract import TrainingData
-from hashbench.datasets.card import load_card
-from hashbench.datasets.status import dataset_status
 from hashbench.foundation.errors import one_line
 from hashbench.foundation.execution import Execution
-from hashbench.histogram import torch_kernel
-from hashbench.losses import RowObjective, label_levels, tie_aware_ap, tie_aware_ndcg
-from hashbench.relevance.labels import ClassRelevance
-from hashbench.runs.guard import row_of
-from hashbench.runs.run import Run
-from hashbench.runs.store import Store
-from hashbench.sparse.objectives import HashObjective, MetricObjective
-from hashbench.training import graphs
-from hashbench.training.hasher import DeepHasher
-from hashbench.training.loop import Trainer
+from hashbench.learning.contract import TrainingData
+from hashbench.learning.losses import RowObjective, label_levels, tie_aware_ap, tie_aware_ndcg
+from hashbench.learning.sparse.objectives import HashObjective, MetricObjective
+from hashbench.learning.training import graphs
+from hashbench.learning.training.hasher import DeepHasher
+from hashbench.learning.training.loop import Trainer
+from hashbench.running.datasets.card import load_card
+from hashbench.running.datasets.status import dataset_status
+from hashbench.running.runs.guard import row_of
+from hashbench.running.runs.run import Run
+from hashbench.running.runs.store import Store
+from hashbench.scoring import histogram
+from hashbench.scoring.histogram import torch_kernel
+from hashbench.scoring.relevance.labels import ClassRelevance
 
 Found = dict[str, object]  # figures by name
 Part = Callable[[Found], None]  # fills in what it finds
@@ -106,7 +106,7 @@ def counting(found: Found) -> None:
 
 def count(bits: int) -> Found:
     """Pairs per second of 10,000 queries and 1,000,000 items, with and without transfers, and the device's limits."""
-    from hashbench.histogram.triton_kernel import count_into  # noqa: PLC0415  (Triton is not everywhere)
+    from hashbench.scoring.histogram.triton_kernel import count_into  # noqa: PLC0415  (Triton is not everywhere)
 
     query, database, relevance = scoring.large(bits)
     pairs = len(query) * len(database)

@@ -18,9 +18,9 @@ from typing import Any
 import _record
 
 import hashbench
-from hashbench.export.write import export
-from hashbench.runs.guard import load_hasher
-from hashbench.runs.store import Store
+from hashbench.running.runs.guard import load_hasher
+from hashbench.running.runs.store import Store
+from hashbench.showing.export.write import export
 
 PROCESSES = 11
 STEPS = ("load", "first encode")

@@ -10,11 +10,11 @@ import time
 import _record
 import numpy as np
 
-from hashbench import histogram
-from hashbench.codes import pack
-from hashbench.relevance.distances import KnownRelevance
-from hashbench.relevance.labels import ClassRelevance, Relevance
-from hashbench.relevance.neighbours import NeighbourRelevance
+from hashbench.scoring import histogram
+from hashbench.scoring.codes import pack
+from hashbench.scoring.relevance.distances import KnownRelevance
+from hashbench.scoring.relevance.labels import ClassRelevance, Relevance
+from hashbench.scoring.relevance.neighbours import NeighbourRelevance
 
 REPETITIONS = 5
 QUERIES, ITEMS, BITS = 1000, 60_000, 128

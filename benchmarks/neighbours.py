@@ -17,8 +17,8 @@ import _record
 import faiss
 import numpy as np
 
-from hashbench.datasets.neighbours import nearest
 from hashbench.foundation.parallel import available_cores
+from hashbench.running.datasets.neighbours import nearest
 
 PAIRS, QUERIES, K = 5, 1000, 100
 SIZES = ((100_000, 384), (117_659, 384))

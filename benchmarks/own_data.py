@@ -23,11 +23,11 @@ from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfTransformer
 
 import hashbench
-from hashbench.datasets.card import load_card
-from hashbench.datasets.store import open_dataset
 from hashbench.foundation.config import Setting
-from hashbench.tuning.choice import choices
-from hashbench.tuning.search import Search
+from hashbench.running.datasets.card import load_card
+from hashbench.running.datasets.store import open_dataset
+from hashbench.running.tuning.choice import choices
+from hashbench.running.tuning.search import Search
 
 N_ITEMS = 1000
 SEEDS, TRIALS = 5, 24  # of the comparison

@@ -27,16 +27,16 @@ import _record
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench.codes import binarize
-from hashbench.contract import ItemRows, SearchItems, TrainingData
-from hashbench.datasets.card import load_card
-from hashbench.datasets.neighbours import nearest
-from hashbench.datasets.store import open_dataset
-from hashbench.evaluation.scorer import score
 from hashbench.foundation.config import Setting
-from hashbench.histogram.ranking import Distances, hamming, weighted_hamming
-from hashbench.methods import METHODS
-from hashbench.runs.run import Run
+from hashbench.learning.contract import ItemRows, SearchItems, TrainingData
+from hashbench.learning.methods import METHODS
+from hashbench.running.datasets.card import load_card
+from hashbench.running.datasets.neighbours import nearest
+from hashbench.running.datasets.store import open_dataset
+from hashbench.running.runs.run import Run
+from hashbench.scoring.codes import binarize
+from hashbench.scoring.evaluation.scorer import score
+from hashbench.scoring.histogram.ranking import Distances, hamming, weighted_hamming
 
 K = 10
 ORDERS = 200  # of ties that are drawn

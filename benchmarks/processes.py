@@ -17,7 +17,7 @@ import _record
 import numpy as np
 from scoring import ITEMS, QUERIES, REPETITIONS, Case
 
-from hashbench.histogram.counting import Kernel
+from hashbench.scoring.histogram.counting import Kernel
 
 EVAL = """
 from hashbench.cli._app import main
@@ -30,7 +30,7 @@ print(score(*(saved[name] for name in ("query_codes", "database_codes", "query_l
 """
 KERNEL = """
 import numpy, sys
-from hashbench.histogram import counting
+from hashbench.scoring.histogram import counting
 counting._Numba.words_left = -1 if sys.argv[1] == "numba" else 1 << 60
 """
 

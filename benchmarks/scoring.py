@@ -19,12 +19,12 @@ import numpy as np
 import torch
 from sklearn.metrics import average_precision_score
 
-from hashbench import histogram, metrics
-from hashbench.codes import Codes, pack
 from hashbench.foundation.parallel import slices
-from hashbench.histogram.counting import Kernel
-from hashbench.metrics import Metrics
-from hashbench.relevance.labels import ClassRelevance, Relevance, SharedLabelRelevance
+from hashbench.scoring import histogram, metrics
+from hashbench.scoring.codes import Codes, pack
+from hashbench.scoring.histogram.counting import Kernel
+from hashbench.scoring.metrics import Metrics
+from hashbench.scoring.relevance.labels import ClassRelevance, Relevance, SharedLabelRelevance
 
 REPETITIONS = 5
 WARM_S = 0.3

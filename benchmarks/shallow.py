@@ -18,13 +18,13 @@ import _record
 import numpy as np
 from sklearn.svm import LinearSVC
 
-from hashbench.codes import binarize
-from hashbench.contract import TrainingData
 from hashbench.foundation.execution import Execution
-from hashbench.methods import METHODS, Linear, ShallowSettings
-from hashbench.methods._machines import machines
-from hashbench.methods._shallow import ShallowHasher
-from hashbench.runs.run import Run
+from hashbench.learning.contract import TrainingData
+from hashbench.learning.methods import METHODS, Linear, ShallowSettings
+from hashbench.learning.methods._machines import machines
+from hashbench.learning.methods._shallow import ShallowHasher
+from hashbench.running.runs.run import Run
+from hashbench.scoring.codes import binarize
 
 ITEMS, FEATURES, CLASSES, BITS = 2000, 617, 26, 64
 ENCODED, WIDTH = 1_000_000, 512

@@ -16,7 +16,7 @@ import torch
 from _record import write
 from torch import Tensor
 
-from hashbench.losses.soft_histogram import relaxed_distance, soft_histogram
+from hashbench.learning.losses.soft_histogram import relaxed_distance, soft_histogram
 
 BITS = 48
 CLASSES = 10

@@ -25,11 +25,11 @@ import numpy as np
 from sklearn.datasets import load_digits
 from tqdm import tqdm
 
-from hashbench.contract import TrainingData
-from hashbench.features import features_of_items
 from hashbench.foundation.execution import Execution
-from hashbench.methods import METHODS
-from hashbench.runs.run import Run
+from hashbench.learning.contract import TrainingData
+from hashbench.learning.methods import METHODS
+from hashbench.running.features import features_of_items
+from hashbench.running.runs.run import Run
 
 REPETITIONS = 5
 POLICIES = {"sleep": "PASSIVE", "spin": None}

@@ -22,16 +22,16 @@ from torch.utils.data import DataLoader, Dataset
 from torchvision import transforms
 from tqdm import tqdm
 
-from hashbench.contract import TrainingData
 from hashbench.foundation import parallel
 from hashbench.foundation.execution import Execution
-from hashbench.losses import as_row_objective, label_levels, supervision_of, tie_aware_ap
-from hashbench.models import MODELS
-from hashbench.runs.run import Run
-from hashbench.training.device import pick_device
-from hashbench.training.hasher import DeepHasher
-from hashbench.training.loop import Trainer
-from hashbench.training.settings import DeepSettings
+from hashbench.learning.contract import TrainingData
+from hashbench.learning.losses import as_row_objective, label_levels, supervision_of, tie_aware_ap
+from hashbench.learning.models import MODELS
+from hashbench.learning.training.device import pick_device
+from hashbench.learning.training.hasher import DeepHasher
+from hashbench.learning.training.loop import Trainer
+from hashbench.learning.training.settings import DeepSettings
+from hashbench.running.runs.run import Run
 
 SIDE, CLASSES, BITS = 32, 10, 32
 

@@ -36,7 +36,7 @@ nitpick_ignore_regex = [
     # types in modules with a leading underscore are not documented
     ("py:.*", r"hashbench\.(\w+\.)*_\w+.*"),
     # the check of a name, which Pydantic shows as its type
-    ("py:class", r"hashbench\.runs\.row\.maker_name"),
+    ("py:class", r"hashbench\.running\.runs\.row\.maker_name"),
     # a name without its module is what autodoc makes of a forward reference, or of a type variable
     ("py:class", r"\w+|nn\.\w+|hashbench\.(\w+\.)*[A-Z]"),
     # an alias whose parts have a tag

@@ -72,7 +72,7 @@ def made_once() -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def no_curves(monkeypatch: pytest.MonkeyPatch) -> None:
     """A training of a test draws no training.png, which takes longer than its steps; test_training_log draws it."""
-    monkeypatch.setattr("hashbench.training.log.draw", lambda folder: None)
+    monkeypatch.setattr("hashbench.learning.training.log.draw", lambda folder: None)
 
 
 @pytest.fixture(autouse=True)

@@ -23,12 +23,12 @@ from hashbench.foundation import paths
 
 PACKAGE = {
     "own_hashing-1.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: own-hashing\nVersion: 1.0\n",
-    "own_hashing-1.0.dist-info/entry_points.txt": "[hashbench.methods]\nraw_signs = own_hashing:METHOD\n",
+    "own_hashing-1.0.dist-info/entry_points.txt": "[hashbench.learning.methods]\nraw_signs = own_hashing:METHOD\n",
     "raw_signs.toml": 'title = "Raw signs"\npaper = "gong2011iterative"\nsummary = "the signs of the first features"\n'
     '[parameters]\nfeatures = { value = "pixels", source = "ours" }\n',
     "own_hashing.py": """
 import numpy as np
-from hashbench.methods import ShallowSettings, linear_method
+from hashbench.learning.methods import ShallowSettings, linear_method
 
 def project(settings, features, seed):
     return features.mean(axis=0), np.eye(features.shape[1])[:, : settings.bits]

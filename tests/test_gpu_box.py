@@ -22,10 +22,10 @@ from support.tiny_matconvnet import backbone_of, cell, read
 from support.toy_lists import write_image
 
 from hashbench.foundation import paths
-from hashbench.models import alexnet_caffe, caffenet, vggf
-from hashbench.models._matconvnet import Conv, Drop, Full, Layer, Norm, Pool
-from hashbench.runs.store import Store
-from hashbench.training import log
+from hashbench.learning.models import alexnet_caffe, caffenet, vggf
+from hashbench.learning.models._matconvnet import Conv, Drop, Full, Layer, Norm, Pool
+from hashbench.learning.training import log
+from hashbench.running.runs.store import Store
 
 ROOT = Path(__file__).resolve().parent.parent
 NETWORKS = {"vggf": (vggf, vggf.layers()), "alexnet_caffe": (alexnet_caffe, alexnet_caffe.LAYERS)}

@@ -18,12 +18,13 @@ import pytest
 from support.command_line import CommandLine
 from support.one_line import one_line
 
+import hashbench
 from hashbench.foundation import registry
 from hashbench.foundation.registry import Catalogue, OutsideError
-from hashbench.methods import METHODS, DeepSettings
-from hashbench.metrics import METRICS, Metric
-from hashbench.models import MODELS, Model, Models
-from hashbench.runs.store import Store
+from hashbench.learning.methods import METHODS, DeepSettings
+from hashbench.learning.models import MODELS, Model, Models
+from hashbench.running.runs.store import Store
+from hashbench.scoring.metrics import METRICS, Metric
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 EXAMPLE = REPOSITORY / "tests" / "support" / "example_package"
@@ -31,7 +32,7 @@ PAGE = REPOSITORY / "docs" / "adding.md"
 EXAMPLE_FILES = sorted(path for path in EXAMPLE.rglob("*") if path.suffix in {".py", ".toml"})
 
 METRIC = """
-from hashbench.metrics import Metric
+from hashbench.scoring.metrics import Metric
 METRIC = Metric(summary="a metric of another package", paper="", evaluate=lambda histogram, name: None)
 """
 
@@ -70,7 +71,7 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install
 
 def metrics() -> Catalogue[Metric]:
     """The catalogue of metrics as a process that starts now sees it."""
-    return Catalogue("metric", "hashbench.metrics", "METRIC", Metric, group="hashbench.metrics")
+    return Catalogue("metric", "hashbench.scoring.metrics", "METRIC", Metric, group="hashbench.metrics")
 
 
 def test_an_entry_of_another_package_joins_without_being_imported(install: Install) -> None:
@@ -95,7 +96,7 @@ def test_other_groups_and_catalogues_without_one_are_not_joined(install: Install
     install(group="hashbench.models")
     assert "some_metric" not in metrics()
     install("some_loss = other:LOSS", name="others", group="hashbench.losses")
-    assert "some_loss" not in Catalogue("loss", "hashbench.losses", "LOSS", object)
+    assert "some_loss" not in Catalogue("loss", "hashbench.learning.losses", "LOSS", object)
 
 
 def refusal(name: str) -> str:
@@ -166,9 +167,9 @@ def test_a_damaged_package_hides_no_other(install: Install, damaged: bytes) -> N
 
 
 def test_a_model_of_another_package_joins_those_of_torchvision(install: Install) -> None:
-    model = "from hashbench.models import Model\nMODEL = Model('nothing', lambda shape: None)"
+    model = "from hashbench.learning.models import Model\nMODEL = Model('nothing', lambda shape: None)"
     install("some_model = other:MODEL", model, group="hashbench.models")
-    models = Models("model", "hashbench.models", "MODEL", Model, group=MODELS.group)
+    models = Models("model", "hashbench.learning.models", "MODEL", Model, group=MODELS.group)
     assert "some-model" in models
     assert models.get("some-model").summary == "nothing"
     assert models.get("mlp") is MODELS.get("mlp")
@@ -324,20 +325,31 @@ def test_the_page_shows_the_files_of_the_example() -> None:
 
 
 def test_the_page_names_every_group() -> None:
-    from hashbench.datasets.readers import READERS
-    from hashbench.evaluation.conventions import CONVENTIONS
-    from hashbench.features import FEATURES
-    from hashbench.methods import METHODS
-    from hashbench.metrics import METRICS
+    from hashbench.learning.methods import METHODS
+    from hashbench.running.datasets.readers import READERS
+    from hashbench.running.features import FEATURES
+    from hashbench.scoring.evaluation.conventions import CONVENTIONS
+    from hashbench.scoring.metrics import METRICS
 
     catalogues = [METHODS, METRICS, MODELS, FEATURES, READERS, CONVENTIONS]
     shown = re.findall(r"^\| `(hashbench\.\w+)` \|.*?\| `(hashbench[\w.]+)` \|", PAGE.read_text(), re.MULTILINE)
     assert len(shown) == len(catalogues)
     for catalogue in catalogues:
         entry = catalogue.entry_type.__name__
-        module = sys.modules[catalogue.package]
-        assert getattr(module, entry) is catalogue.entry_type
-        assert (catalogue.group, f"{catalogue.package}.{entry}") in shown
+        assert getattr(hashbench, entry) is catalogue.entry_type
+        assert (catalogue.group, f"hashbench.{entry}") in shown
+
+
+def test_modules_of_before_the_doors_are_the_same_modules() -> None:
+    from hashbench.contract import TrainingData
+    from hashbench.methods.itq import METHOD
+
+    from hashbench.learning import contract
+    from hashbench.learning.methods import itq
+
+    assert TrainingData is contract.TrainingData
+    assert METHOD is itq.METHOD
+    assert hashbench.metrics.METRICS is METRICS
 
 
 TABLE = """

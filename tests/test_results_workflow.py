@@ -11,9 +11,9 @@ import yaml
 from support.bundles import changed, row_changed
 from support.on_digits import on_digits
 
-from hashbench.bundle.pack import Order, pack
-from hashbench.runs.guard import row_of
-from hashbench.runs.store import Store
+from hashbench.running.runs.guard import row_of
+from hashbench.running.runs.store import Store
+from hashbench.showing.bundle.pack import Order, pack
 
 ROOT = Path(__file__).resolve().parents[1]
 WORKFLOW: dict[Any, Any] = yaml.safe_load((ROOT / ".github" / "workflows" / "results.yml").read_text())

@@ -13,10 +13,10 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 STORIES = REPOSITORY / "tests" / "stories.py"
 CODE = """
 import hashbench
-from hashbench.runs.run import Run
+from hashbench.running.runs.run import Run
 chosen = Run.resolve('digits', 's1', 'talr-ap', {'bits': 12}).settings
 assert (chosen.model, chosen.batch_size) == ('mlp', 100), chosen
-from hashbench.report.page import SCRIPT, STYLE
+from hashbench.showing.report.page import SCRIPT, STYLE
 assert 'use strict' in SCRIPT and 'color-scheme' in STYLE
 from hashbench.cli._app import main
 main(['list', 'tables'])
@@ -55,7 +55,7 @@ def of_wheel(wheel: Path, away: Path, *arguments: str) -> str:
 def test_an_installed_package_finds_its_cards_and_experiments(wheel: Path, tmp_path: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
-    assert {"hashbench/py.typed", "hashbench/report/page.css", "hashbench/report/page.js"} <= names
+    assert {"hashbench/py.typed", "hashbench/showing/report/page.css", "hashbench/showing/report/page.js"} <= names
     assert "hashbench/_data/experiments/recipes/mlp_digits.toml" in names
     for folder in ("datasets", "experiments"):
         for path in (REPOSITORY / folder).rglob("*.toml"):

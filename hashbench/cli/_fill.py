@@ -6,11 +6,11 @@ from hashbench.cli import _interrupts
 from hashbench.foundation import paths
 from hashbench.foundation.execution import Execution
 from hashbench.foundation.progress import note
-from hashbench.runs.run_all import Plan
-from hashbench.runs.store import Store
-from hashbench.tables.collect import Rows, keep_query_scores
-from hashbench.tables.fill import Work, fill
-from hashbench.tables.spec import TableSpec
+from hashbench.running.runs.run_all import Plan
+from hashbench.running.runs.store import Store
+from hashbench.showing.tables.collect import Rows, keep_query_scores
+from hashbench.showing.tables.fill import Work, fill
+from hashbench.showing.tables.spec import TableSpec
 
 
 def fill_tables(specs: Sequence[TableSpec], work: Work, store: Store, execution: Execution, plan: Plan) -> int:

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from hashbench.cli._options import parse_settings
 from hashbench.foundation.config import Setting
 from hashbench.foundation.errors import HashbenchError
-from hashbench.methods import require_torch
-from hashbench.runs.run import Run
+from hashbench.learning.methods import require_torch
+from hashbench.running.runs.run import Run
 
 
 @dataclass(frozen=True)
@@ -57,6 +57,6 @@ def _start(run: Run, weights: str) -> tuple[dict[str, Setting], str | None]:
         raise HashbenchError(f"--weights cannot be used with {run.name.method}, which has no network")
 
     require_torch()
-    from hashbench.training.weights import weights_settings
+    from hashbench.learning.training.weights import weights_settings
 
     return weights_settings(model, weights)

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable
 
-from hashbench.datasets.status import readable
 from hashbench.foundation.errors import counted
-from hashbench.runs.needs import Need
+from hashbench.running.datasets.status import readable
+from hashbench.running.runs.needs import Need
 from hashbench.showing.sheet import Cell, Code
-from hashbench.tables.needs import TableNeeds
+from hashbench.showing.tables.needs import TableNeeds
 
 Spans = tuple[str | Code, ...]
 

@@ -8,10 +8,10 @@ from typer import Argument, Context, Option
 
 from hashbench.cli.catalogue import card_of, complete
 from hashbench.foundation.errors import HashbenchError, printable
-from hashbench.jobs.task import AUTO
+from hashbench.running.jobs.task import AUTO
 
 if TYPE_CHECKING:
-    from hashbench.datasets.card import Card
+    from hashbench.running.datasets.card import Card
 else:
     Card = str  # what Typer is told: to import cards would make every --help slower
 

@@ -5,18 +5,18 @@ from dataclasses import asdict
 from typing import Any
 
 from hashbench.cli._command import Answer
-from hashbench.codes.distinct import DistinctCodes
 from hashbench.foundation import paths
 from hashbench.foundation.config import as_typed
 from hashbench.foundation.errors import HashbenchError, printable
 from hashbench.foundation.progress import note
-from hashbench.metrics import MetricValue, shown
-from hashbench.runs.diff import diff_rerun
-from hashbench.runs.needs import Need, lines_of, missing_inputs
-from hashbench.runs.row import Row, made_by, values_of
-from hashbench.runs.run import Run
-from hashbench.runs.settings import Sourced
-from hashbench.runs.store import Store
+from hashbench.running.runs.diff import diff_rerun
+from hashbench.running.runs.needs import Need, lines_of, missing_inputs
+from hashbench.running.runs.row import Row, made_by, values_of
+from hashbench.running.runs.run import Run
+from hashbench.running.runs.settings import Sourced
+from hashbench.running.runs.store import Store
+from hashbench.scoring.codes.distinct import DistinctCodes
+from hashbench.scoring.metrics import MetricValue, shown
 from hashbench.showing.sheet import Cell, Code, Grid, Number, Sheet, facts, formatted
 
 

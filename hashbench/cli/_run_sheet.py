@@ -8,10 +8,10 @@ from hashbench.cli._sheet import sheet_of
 from hashbench.foundation import paths
 from hashbench.foundation.config import all_as_typed, as_typed
 from hashbench.foundation.errors import HashbenchError
-from hashbench.metrics import MetricValue, shown
-from hashbench.runs.command import train_command
-from hashbench.runs.row import HEADINGS, Row
-from hashbench.runs.store import Store
+from hashbench.running.runs.command import train_command
+from hashbench.running.runs.row import HEADINGS, Row
+from hashbench.running.runs.store import Store
+from hashbench.scoring.metrics import MetricValue, shown
 from hashbench.showing.sheet import Cell, Grid, Sheet, facts
 
 

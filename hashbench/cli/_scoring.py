@@ -8,8 +8,8 @@ from typing import Annotated, Literal
 
 from typer import Option
 
-from hashbench.codes.files import Explicit
 from hashbench.foundation.errors import HashbenchError, printable, unknown
+from hashbench.scoring.codes.files import Explicit
 
 READING = "How files are read"
 

@@ -4,26 +4,26 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from hashbench import figures
 from hashbench.cli._needs import hours_text, table_facts
 from hashbench.cli._terminal import leave_out, rows_read
-from hashbench.datasets.card import load_card
-from hashbench.datasets.status import dataset_status
-from hashbench.features import FEATURES
 from hashbench.foundation import paths
 from hashbench.foundation.config import all_as_typed, as_typed
 from hashbench.foundation.errors import counted
-from hashbench.methods import METHODS
-from hashbench.metrics import METRICS
-from hashbench.models import MODELS
-from hashbench.runs.declared import OtherValues, other_values_of, settings_of
-from hashbench.runs.past import Past
-from hashbench.runs.settings import method_file, method_path
+from hashbench.learning.methods import METHODS
+from hashbench.learning.models import MODELS
+from hashbench.running.datasets.card import load_card
+from hashbench.running.datasets.status import dataset_status
+from hashbench.running.features import FEATURES
+from hashbench.running.runs.declared import OtherValues, other_values_of, settings_of
+from hashbench.running.runs.past import Past
+from hashbench.running.runs.settings import method_file, method_path
+from hashbench.scoring.metrics import METRICS
+from hashbench.showing import figures
 from hashbench.showing.sheet import Cell, Code, Grid, Sheet, facts
-from hashbench.tables import spec
-from hashbench.tables.needs import table_needs
-from hashbench.tables.papers import cited, papers
-from hashbench.tables.status import table_status
+from hashbench.showing.tables import spec
+from hashbench.showing.tables.needs import table_needs
+from hashbench.showing.tables.papers import cited, papers
+from hashbench.showing.tables.status import table_status
 
 RELEVANCE = "relevance, which labels or distances define"
 LEARNS_FROM = {"none": "the items alone", "labels": "class labels", "relevance": RELEVANCE}

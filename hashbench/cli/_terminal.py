@@ -19,7 +19,7 @@ from hashbench.showing.ink import Format, write
 from hashbench.showing.sheet import Sheet
 
 if TYPE_CHECKING:
-    from hashbench.runs.store import Store
+    from hashbench.running.runs.store import Store
 
 COLUMNS = 80  # where the output is a file or a pipe
 NARROWEST = 40  # of a terminal: nothing is cut into shorter lines than that
@@ -39,7 +39,7 @@ def print_sheet(sheet: Sheet, output: Format, *, as_json: bool = False, level: i
 
 def rows_read() -> "Store":
     """The store whose rows a command reads; a note says its folder where no option, root or clone does."""
-    from hashbench.runs.store import Store
+    from hashbench.running.runs.store import Store
 
     store = Store.default()
     if not os.environ.get("HASHBENCH_RESULTS") and store.folder.parent not in (paths.clone(), *paths.roots()):

@@ -6,8 +6,6 @@ from typing import Annotated
 
 from typer import Argument, Context, Option
 
-from hashbench.bench import labels, vectors
-from hashbench.bench.declared import note_what_is_replaced, place, stem_of, write
 from hashbench.cli import _interrupts
 from hashbench.cli._command import Answer
 from hashbench.cli._fill import fill_tables
@@ -15,25 +13,27 @@ from hashbench.cli._options import DATASETS, Device, ProtocolName, given, progra
 from hashbench.cli._options import SEEDS as RUNS
 from hashbench.cli._terminal import rows_read
 from hashbench.cli.catalogue import card_of
-from hashbench.datasets.protocol import Neighbours
-from hashbench.features import extract, model_and_weights
 from hashbench.foundation import paths
 from hashbench.foundation.config import Setting
 from hashbench.foundation.errors import CheckFailed, HashbenchError, counted
 from hashbench.foundation.execution import Execution
 from hashbench.foundation.progress import note
 from hashbench.foundation.registry import canonical, refuse
-from hashbench.methods import METHODS
-from hashbench.report import files
-from hashbench.runs.needs import require_device
-from hashbench.runs.run_all import Plan
-from hashbench.runs.store import Store
+from hashbench.learning.methods import METHODS
+from hashbench.running.datasets.protocol import Neighbours
+from hashbench.running.features import extract, model_and_weights
+from hashbench.running.runs.needs import require_device
+from hashbench.running.runs.run_all import Plan
+from hashbench.running.runs.store import Store
+from hashbench.showing.bench import labels, vectors
+from hashbench.showing.bench.declared import note_what_is_replaced, place, stem_of, write
+from hashbench.showing.report import files
 from hashbench.showing.sheet import Sheet
-from hashbench.tables import spec
-from hashbench.tables.collect import Rows, collect
-from hashbench.tables.fill import Failure, RunsFailed, work_of
-from hashbench.tables.searches import question_of
-from hashbench.tables.sheet import sheet_of
+from hashbench.showing.tables import spec
+from hashbench.showing.tables.collect import Rows, collect
+from hashbench.showing.tables.fill import Failure, RunsFailed, work_of
+from hashbench.showing.tables.searches import question_of
+from hashbench.showing.tables.sheet import sheet_of
 
 SEEDS = 3
 TARGET = 0.95  # recall of the smallest code that is named

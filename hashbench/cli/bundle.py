@@ -5,7 +5,6 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from hashbench.bundle.pack import Order, Packed, pack
 from hashbench.cli._command import lines
 from hashbench.cli._options import Splits
 from hashbench.cli._terminal import rows_read
@@ -13,7 +12,8 @@ from hashbench.cli.catalogue import complete
 from hashbench.foundation.errors import counted, retold
 from hashbench.foundation.files import require_output
 from hashbench.foundation.progress import note
-from hashbench.runs.row import maker_name
+from hashbench.running.runs.row import maker_name
+from hashbench.showing.bundle.pack import Order, Packed, pack
 from hashbench.showing.sheet import Sheet
 
 

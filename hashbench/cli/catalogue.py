@@ -18,8 +18,8 @@ from hashbench.foundation.registry import each_usable
 from hashbench.showing.sheet import Grid, Sheet, Value
 
 if TYPE_CHECKING:
-    from hashbench.datasets.card import Card
-    from hashbench.runs.row import Row
+    from hashbench.running.datasets.card import Card
+    from hashbench.running.runs.row import Row
 
 RUN = re.compile(r'^\{"run":"([^"\\]+)"', re.MULTILINE)  # in a line of a file of rows
 
@@ -123,15 +123,15 @@ def _usable(module: str, catalogue: str) -> Iterator[tuple[str, Any]]:
 
 def _with_citations() -> Callable[[str, str], str]:
     """A function of a text and the key of a paper: the text, and after it a citation such as "He et al. (2018)"."""
-    from hashbench.tables.papers import cited, papers
+    from hashbench.showing.tables.papers import cited, papers
 
     entries = papers(broken=str)  # str: hashbench list papers says which entries are broken
     return lambda text, key: f"{text}. {cited(key, entries)}" if key else text  # another package may cite nothing
 
 
 def _methods() -> list[Entry]:
-    from hashbench.methods import METHODS
-    from hashbench.runs.settings import method_file
+    from hashbench.learning.methods import METHODS
+    from hashbench.running.runs.settings import method_file
 
     cite = _with_citations()
     entries = []
@@ -144,13 +144,13 @@ def _methods() -> list[Entry]:
 
 def card_of(name: str) -> "Card":
     """The card of the data set called ``name``: here the names in commands become cards."""
-    from hashbench.datasets.card import load_card
+    from hashbench.running.datasets.card import load_card
 
     return load_card(name)
 
 
 def _cards() -> "Iterator[tuple[str, Card]]":
-    from hashbench.datasets.card import cards
+    from hashbench.running.datasets.card import cards
 
     return each_usable(cards(), card_of, leave_out)
 
@@ -168,13 +168,13 @@ def _protocols() -> Iterator[Entry]:
 
 
 def _tables() -> Iterator[Entry]:
-    from hashbench.tables import spec
+    from hashbench.showing.tables import spec
 
     return _declared(each_usable(spec.names(), spec.load, leave_out))
 
 
 def _figures() -> Iterator[Entry]:
-    from hashbench import figures
+    from hashbench.showing import figures
 
     return _declared(each_usable(figures.names(), lambda name: figures.load(name).file, leave_out))
 
@@ -204,7 +204,7 @@ def run_entry(name: str, row: "Row") -> Entry:
 
 def run_names() -> list[str]:
     """The names of all stored rows; that of a further row of a run has part of its digest."""
-    from hashbench.runs.store import lines_in
+    from hashbench.running.runs.store import lines_in
 
     files = (paths.results() / "rows").glob("*.jsonl")
     return [line.name for path in files for line in lines_in(path.read_text("utf-8", "replace"), path)]
@@ -217,37 +217,37 @@ def _typed_runs() -> set[str]:
 
 def _metrics() -> Iterator[Entry]:
     cite = _with_citations()
-    for name, metric in _usable("metrics", "METRICS"):
+    for name, metric in _usable("scoring.metrics", "METRICS"):
         more = {"paper": metric.paper, "summary": metric.summary}
         yield Entry(name, cite(metric.summary, metric.paper), more=more)
 
 
 def _models() -> Iterator[Entry]:
-    for name, model in _usable("models", "MODELS"):
+    for name, model in _usable("learning.models", "MODELS"):
         yield Entry(name, model.summary, more={"summary": model.summary})
 
 
 def _features() -> Iterator[Entry]:
     """The extractors of hashbench, and the pretrained networks; any classifier of torchvision is one too."""
-    networks = [(name, model) for name, model in _usable("models", "MODELS") if model.pretrained is not None]
-    for name, extractor in (*_usable("features", "FEATURES"), *networks):
+    networks = [(name, model) for name, model in _usable("learning.models", "MODELS") if model.pretrained is not None]
+    for name, extractor in (*_usable("running.features", "FEATURES"), *networks):
         yield Entry(name, extractor.summary, more={"summary": extractor.summary})
 
 
 def _conventions() -> Iterator[Entry]:
-    for name, code in _usable("evaluation.conventions", "CONVENTIONS"):
+    for name, code in _usable("scoring.evaluation.conventions", "CONVENTIONS"):
         yield Entry(name, f"{code.summary}. {code.source}", more={"source": code.source, "summary": code.summary})
 
 
 def _papers() -> Iterator[Entry]:
-    from hashbench.tables.papers import papers
+    from hashbench.showing.tables.papers import papers
 
     for key, paper in papers(leave_out).items():
         yield Entry(key, " ".join(filter(None, [str(paper.year or ""), paper.title])), more=paper.model_dump())
 
 
 def _recipes() -> Iterator[Entry]:
-    from hashbench.runs.settings import recipes
+    from hashbench.running.runs.settings import recipes
 
     for name, recipe in recipes().items():
         when = recipe.when.model_dump(exclude_none=True)
@@ -263,19 +263,23 @@ def _cards_here() -> Iterable[str]:
     return {**paths.entries("datasets"), **paths.toml_files([paths.custom_cards()])}
 
 
-CONVENTIONS = "evaluation.conventions:CONVENTIONS"
+CONVENTIONS = "scoring.evaluation.conventions:CONVENTIONS"
 ALL_RUNS = "cli.catalogue:run_names"
 OF_RUN = ("dataset", "protocol", "method", "seed", "split_seed", "budget", "status", "utc", "maker")
 RUN_COLUMNS = (*OF_RUN, "metric", "mean")
 KINDS = {
     "methods": Kind(
-        "methods, and what they are compared with", _methods, "methods:METHODS", "method", _files_in("methods")
+        "methods, and what they are compared with", _methods, "learning.methods:METHODS", "method", _files_in("methods")
     ),
-    "datasets": Kind("data sets", _datasets, "datasets.card:cards", "dataset", _cards_here),
+    "datasets": Kind("data sets", _datasets, "running.datasets.card:cards", "dataset", _cards_here),
     "protocols": Kind("splits of the data sets into queries, database and training", _protocols),
-    "tables": Kind("tables of papers, and of our own", _tables, "tables.spec:names", "table", _files_in("tables")),
+    "tables": Kind(
+        "tables of papers, and of our own", _tables, "showing.tables.spec:names", "table", _files_in("tables")
+    ),
     "recipes": Kind("how networks are trained, and what methods were tuned to", _recipes, typed=_files_in("recipes")),
-    "figures": Kind("figures of papers, and of our own", _figures, "figures:names", "figure", _files_in("figures")),
+    "figures": Kind(
+        "figures of papers, and of our own", _figures, "showing.figures:names", "figure", _files_in("figures")
+    ),
     "runs": Kind(
         "stored runs with their scores",
         _runs,
@@ -285,9 +289,11 @@ KINDS = {
         sheets="_run_sheet",
         columns=RUN_COLUMNS,
     ),
-    "metrics": Kind("metrics of a ranking or of a bucket search", _metrics, "metrics:METRICS", "metric"),
-    "models": Kind("networks that deep methods train", _models, "models:MODELS", "model"),
-    "features": Kind("features that shallow methods hash", _features, "features:FEATURES", "features", is_longer=True),
+    "metrics": Kind("metrics of a ranking or of a bucket search", _metrics, "scoring.metrics:METRICS", "metric"),
+    "models": Kind("networks that deep methods train", _models, "learning.models:MODELS", "model"),
+    "features": Kind(
+        "features that shallow methods hash", _features, "running.features:FEATURES", "features", is_longer=True
+    ),
     "conventions": Kind("what the evaluation code of other projects computes", _conventions, CONVENTIONS),
     "papers": Kind("papers that are cited", _papers),
 }

@@ -13,21 +13,21 @@ from hashbench.cli._options import program
 from hashbench.cli._scoring import CodesLayout, explicit_of
 from hashbench.cli._terminal import leave_out, print_notes, rows_read
 from hashbench.cli.catalogue import complete
-from hashbench.codes import files
-from hashbench.codes.files import Explicit
-from hashbench.evaluation import compare, scorer
-from hashbench.evaluation.compare import Comparison, Side
-from hashbench.evaluation.paired import LEVEL, SAMPLES, Paired, holm
-from hashbench.evaluation.scorer import Scorer
 from hashbench.foundation.errors import HashbenchError, printable, retold
-from hashbench.metrics import shown
-from hashbench.runs.command import train_command
-from hashbench.runs.row import Row
-from hashbench.runs.store import Store
+from hashbench.running.runs.command import train_command
+from hashbench.running.runs.row import Row
+from hashbench.running.runs.store import Store
+from hashbench.scoring.codes import files
+from hashbench.scoring.codes.files import Explicit
+from hashbench.scoring.evaluation import compare, scorer
+from hashbench.scoring.evaluation.compare import Comparison, Side
+from hashbench.scoring.evaluation.paired import LEVEL, SAMPLES, Paired, holm
+from hashbench.scoring.evaluation.scorer import Scorer
+from hashbench.scoring.metrics import shown
 from hashbench.showing.sheet import Cell, Grid, Number, Range, Sheet, Value, records
-from hashbench.tables import spec
-from hashbench.tables.collect import collect
-from hashbench.tables.difference import claim, compare_scores
+from hashbench.showing.tables import spec
+from hashbench.showing.tables.collect import collect
+from hashbench.showing.tables.difference import claim, compare_scores
 
 SIGNED = "+.4f"  # of a difference
 TOP = 5  # queries that differ most

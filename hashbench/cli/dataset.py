@@ -9,13 +9,13 @@ from typing import Annotated, Literal
 from typer import Argument, Option
 
 from hashbench.cli._command import Commands
-from hashbench.datasets.card import Card
-from hashbench.datasets.custom import add as custom
-from hashbench.datasets.custom.data import CustomData, FileOptions, Rule
-from hashbench.datasets.store import path_of
 from hashbench.foundation import paths
 from hashbench.foundation.errors import HashbenchError, printable
 from hashbench.foundation.progress import note
+from hashbench.running.datasets.card import Card
+from hashbench.running.datasets.custom import add as custom
+from hashbench.running.datasets.custom.data import CustomData, FileOptions, Rule
+from hashbench.running.datasets.store import path_of
 from hashbench.showing.sheet import Code, Sheet, Text, facts
 
 app = Commands()

@@ -9,13 +9,13 @@ from typer import Option
 
 from hashbench.cli._command import Answer
 from hashbench.cli.catalogue import card_of
-from hashbench.datasets.card import cards
-from hashbench.datasets.status import DatasetStatus, dataset_status, files_in, readable
-from hashbench.datasets.store import open_labels, verify
 from hashbench.foundation import extras, paths, provenance
 from hashbench.foundation.errors import CheckFailed, HashbenchError, counted
 from hashbench.foundation.progress import bar
-from hashbench.models import MODELS, weights
+from hashbench.learning.models import MODELS, weights
+from hashbench.running.datasets.card import cards
+from hashbench.running.datasets.status import DatasetStatus, dataset_status, files_in, readable
+from hashbench.running.datasets.store import open_labels, verify
 from hashbench.showing.sheet import Cell, Code, Sheet, Text, facts
 
 VERIFIABLE = ("stored", "labels only", "damaged")  # states of a data set that has a file to verify

@@ -8,8 +8,8 @@ from typer import Option
 from hashbench.cli import _interrupts
 from hashbench.cli._command import lines
 from hashbench.cli._options import Datasets
-from hashbench.datasets.download import download
-from hashbench.datasets.store import labels_path_of
+from hashbench.running.datasets.download import download
+from hashbench.running.datasets.store import labels_path_of
 from hashbench.showing.sheet import Sheet
 
 

@@ -9,17 +9,17 @@ from typer import Argument, Context, Option
 from hashbench.cli._command import lines
 from hashbench.cli._options import Device, program
 from hashbench.cli.catalogue import complete
-from hashbench.datasets.custom import inputs
-from hashbench.export.load import load
 from hashbench.foundation.errors import retold
 from hashbench.foundation.execution import Execution
 from hashbench.foundation.files import require_apart, require_output
-from hashbench.runs.data import open_data, own_rows
-from hashbench.runs.encode import PIECEWISE, encode_by_folder, encode_by_run
-from hashbench.runs.guard import load_hasher
-from hashbench.runs.run import Run
-from hashbench.runs.store import Store
-from hashbench.runs.trained import is_folder
+from hashbench.running.datasets.custom import inputs
+from hashbench.running.runs.data import open_data, own_rows
+from hashbench.running.runs.encode import PIECEWISE, encode_by_folder, encode_by_run
+from hashbench.running.runs.guard import load_hasher
+from hashbench.running.runs.run import Run
+from hashbench.running.runs.store import Store
+from hashbench.running.runs.trained import is_folder
+from hashbench.showing.export.load import load
 from hashbench.showing.sheet import Sheet
 
 

@@ -19,13 +19,13 @@ from hashbench.cli._scoring import (
     places_of,
 )
 from hashbench.cli._terminal import print_notes
-from hashbench.codes.files import CODE_ROLES, IDS, LABEL_ROLES
-from hashbench.evaluation.report import sheet_of, sheet_of_files, write_files
-from hashbench.evaluation.saved import Request, are_scored_one_by_one, evaluate
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.files import require_apart
-from hashbench.histogram.device import usable
-from hashbench.metrics import Metrics
+from hashbench.scoring.codes.files import CODE_ROLES, IDS, LABEL_ROLES
+from hashbench.scoring.evaluation.saved import Request, are_scored_one_by_one, evaluate
+from hashbench.scoring.histogram.device import usable
+from hashbench.scoring.metrics import Metrics
+from hashbench.showing.evaluation import sheet_of, sheet_of_files, write_files
 from hashbench.showing.sheet import Sheet
 
 

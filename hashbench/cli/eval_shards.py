@@ -20,14 +20,15 @@ from hashbench.cli._scoring import (
     places_of,
 )
 from hashbench.cli._terminal import print_notes
-from hashbench.evaluation.count_shards import count_shards
-from hashbench.evaluation.report import Evaluation, sheet_of, write_files
-from hashbench.evaluation.scorer import DEFAULT
-from hashbench.evaluation.shards import Source, shards_of
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.files import require_apart
-from hashbench.histogram.device import usable
-from hashbench.metrics import Metrics
+from hashbench.running.jobs.count_shards import count_shards
+from hashbench.running.jobs.shards import Source, shards_of
+from hashbench.scoring.evaluation.evaluation import Evaluation
+from hashbench.scoring.evaluation.scorer import DEFAULT
+from hashbench.scoring.histogram.device import usable
+from hashbench.scoring.metrics import Metrics
+from hashbench.showing.evaluation import sheet_of, write_files
 from hashbench.showing.sheet import Sheet
 
 FEW = 3  # notes that are printed: each shard may have its own

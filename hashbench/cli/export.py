@@ -10,13 +10,13 @@ from hashbench.cli._command import lines
 from hashbench.cli._options import program
 from hashbench.cli._scoring import CodesLayout, explicit_of
 from hashbench.cli.catalogue import complete
-from hashbench.codes.files import Explicit, parted
-from hashbench.export.codes import TARGETS, export_codes
-from hashbench.export.description import FILE, FORMS, form_called, read
-from hashbench.export.write import export
 from hashbench.foundation.errors import HashbenchError
-from hashbench.runs.guard import load_hasher
-from hashbench.runs.store import Store
+from hashbench.running.runs.guard import load_hasher
+from hashbench.running.runs.store import Store
+from hashbench.scoring.codes.files import Explicit, parted
+from hashbench.showing.export.codes import TARGETS, export_codes
+from hashbench.showing.export.description import FILE, FORMS, form_called, read
+from hashbench.showing.export.write import export
 from hashbench.showing.sheet import Sheet
 
 

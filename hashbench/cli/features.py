@@ -7,7 +7,7 @@ from typer import Option
 from hashbench.cli import _interrupts
 from hashbench.cli._command import lines
 from hashbench.cli._options import Dataset, Device
-from hashbench.features import extract
+from hashbench.running.features import extract
 from hashbench.showing.sheet import Sheet
 
 

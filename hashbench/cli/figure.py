@@ -6,20 +6,20 @@ from typing import Annotated, Any, TypeVar
 
 from typer import Argument, Option, echo
 
-from hashbench import figures
-from hashbench import figures as declared
 from hashbench.cli._command import Answer
 from hashbench.cli._terminal import leave_out, print_each_error_once, rows_read
 from hashbench.cli.catalogue import complete
-from hashbench.figures import Drawing, FigureSpec
 from hashbench.foundation import paths
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.progress import with_bar
 from hashbench.foundation.registry import Broken, each_usable, refuse
-from hashbench.report import files
-from hashbench.runs.store import Store
+from hashbench.running.runs.store import Store
+from hashbench.showing import figures
+from hashbench.showing import figures as declared
+from hashbench.showing.figures import Drawing, FigureSpec
+from hashbench.showing.report import files
 from hashbench.showing.sheet import Sheet, records
-from hashbench.tables.collect import Rows
+from hashbench.showing.tables.collect import Rows
 
 T = TypeVar("T")
 

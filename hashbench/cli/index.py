@@ -10,11 +10,11 @@ from typer import Argument, Option
 from hashbench.foundation.arrays import write_arrays
 from hashbench.foundation.errors import HashbenchError, retold
 from hashbench.foundation.files import require_apart, require_output
-from hashbench.metrics.suf import speed_up
+from hashbench.learning.sparse import index, search
+from hashbench.learning.sparse.codes import ACTIVATIONS, EMBEDDINGS, read_codes, read_matrix
+from hashbench.learning.sparse.search import SearchResult
+from hashbench.scoring.metrics.suf import speed_up
 from hashbench.showing.sheet import Cell, Code, Grid, Sheet, Value, records
-from hashbench.sparse import index, search
-from hashbench.sparse.codes import ACTIVATIONS, EMBEDDINGS, read_codes, read_matrix
-from hashbench.sparse.search import SearchResult
 
 
 def command(

@@ -7,12 +7,12 @@ from typer import Argument, Option
 from hashbench.cli._terminal import leave_out, rows_read
 from hashbench.foundation.errors import HashbenchError
 from hashbench.showing.sheet import Sheet
-from hashbench.tables import spec
-from hashbench.tables.collect import Rows, collect
-from hashbench.tables.leaderboard import leaderboard, tables_of
-from hashbench.tables.leaderboard_sheet import sheet_of
-from hashbench.tables.verdicts import sheet_of_verdicts
-from hashbench.tables.verdicts import verdicts as verdicts_of
+from hashbench.showing.tables import spec
+from hashbench.showing.tables.collect import Rows, collect
+from hashbench.showing.tables.leaderboard import leaderboard, tables_of
+from hashbench.showing.tables.leaderboard_sheet import sheet_of
+from hashbench.showing.tables.verdicts import sheet_of_verdicts
+from hashbench.showing.tables.verdicts import verdicts as verdicts_of
 
 
 def command(

@@ -13,10 +13,10 @@ from hashbench.cli.catalogue import KINDS, complete, grids_of
 from hashbench.foundation.config import Setting
 from hashbench.foundation.errors import HashbenchError, unknown
 from hashbench.foundation.registry import canonical
-from hashbench.runs.interrupted import Interrupted, interrupted
+from hashbench.running.runs.interrupted import Interrupted, interrupted
 from hashbench.showing.sheet import Code, Grid, Sheet, records
-from hashbench.tables import papers, spec
-from hashbench.tables.settings import sheet_of_settings
+from hashbench.showing.tables import papers, spec
+from hashbench.showing.tables.settings import sheet_of_settings
 
 KNOWN = (*KINDS, "settings")  # settings are listed for one table only
 

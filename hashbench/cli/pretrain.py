@@ -11,10 +11,10 @@ from hashbench.cli._row_text import answer_of_row, sheet_of_settings
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.execution import Execution
 from hashbench.foundation.progress import note
-from hashbench.methods import require_torch
-from hashbench.runs.guard import stored_row
-from hashbench.runs.pretrain import classifier_run, pretrain
-from hashbench.runs.store import Store
+from hashbench.learning.methods import require_torch
+from hashbench.running.runs.guard import stored_row
+from hashbench.running.runs.pretrain import classifier_run, pretrain
+from hashbench.running.runs.store import Store
 from hashbench.showing.sheet import Sheet
 
 

@@ -12,9 +12,9 @@ from hashbench.cli.catalogue import complete
 from hashbench.foundation import paths
 from hashbench.foundation.errors import CheckFailed
 from hashbench.foundation.files import write_text
-from hashbench.report.contents import gather
-from hashbench.report.page import render
-from hashbench.tables import spec
+from hashbench.showing.report.contents import gather
+from hashbench.showing.report.page import render
+from hashbench.showing.tables import spec
 
 
 def command(

@@ -9,8 +9,6 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from hashbench.bundle import state
-from hashbench.bundle.receive import Received, receive
 from hashbench.cli._command import Answer, Commands, lines
 from hashbench.cli._options import ProtocolName, SplitSeed
 from hashbench.cli._row_text import answer_of_row
@@ -20,11 +18,13 @@ from hashbench.cli.catalogue import complete
 from hashbench.foundation import paths
 from hashbench.foundation.errors import FEW, counted, printable
 from hashbench.foundation.progress import note
-from hashbench.runs.imported import import_codes
-from hashbench.runs.merge import MergeOutcome
-from hashbench.runs.row import IMPORTED
-from hashbench.runs.run import Run
-from hashbench.runs.store import Store
+from hashbench.running.runs.imported import import_codes
+from hashbench.running.runs.merge import MergeOutcome
+from hashbench.running.runs.row import IMPORTED
+from hashbench.running.runs.run import Run
+from hashbench.running.runs.store import Store
+from hashbench.showing.bundle import state
+from hashbench.showing.bundle.receive import Received, receive
 from hashbench.showing.sheet import Grid, Sheet, records
 
 app = Commands()

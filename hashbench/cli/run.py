@@ -7,20 +7,20 @@ from typing import Annotated, NamedTuple
 
 from typer import Argument, Exit, Option
 
-from hashbench import figures
 from hashbench.cli._fill import fill_tables
 from hashbench.cli._options import SEEDS, TABLES, Device, Jobs, Splits, pairs_of
 from hashbench.foundation.errors import HashbenchError, printable
 from hashbench.foundation.execution import Execution
 from hashbench.foundation.parallel import available_cores
 from hashbench.foundation.progress import note
-from hashbench.runs.needs import require_device
-from hashbench.runs.past import Past
-from hashbench.runs.run import Run
-from hashbench.runs.run_all import Plan
-from hashbench.runs.store import Store
+from hashbench.running.runs.needs import require_device
+from hashbench.running.runs.past import Past
+from hashbench.running.runs.run import Run
+from hashbench.running.runs.run_all import Plan
+from hashbench.running.runs.store import Store
+from hashbench.showing import figures
 from hashbench.showing.sheet import Code, Grid, Sheet, records
-from hashbench.tables.fill import left_by_time, work_of
+from hashbench.showing.tables.fill import left_by_time, work_of
 
 LONGEST = 30_000  # minutes that the system waits for a process: about three weeks
 UNFINISHED = 3  # the exit code where --minutes left runs for the next call

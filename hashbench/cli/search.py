@@ -10,18 +10,18 @@ from hashbench.cli._options import Device, program
 from hashbench.cli._scoring import Arrays, CodesLayout, explicit_of, places_of
 from hashbench.cli._terminal import print_notes
 from hashbench.cli.catalogue import complete
-from hashbench.codes import Codes, binarize, search
-from hashbench.codes.files import Explicit, file_meant, load_codes, parted
-from hashbench.codes.search import SearchResult
-from hashbench.contract import BinaryHasher
-from hashbench.datasets.custom import inputs
 from hashbench.foundation.arrays import write_arrays
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.files import require_apart, require_output
-from hashbench.runs.data import own_rows
-from hashbench.runs.guard import codes_file, load_hasher
-from hashbench.runs.run import Run
-from hashbench.runs.store import Store
+from hashbench.learning.contract import BinaryHasher
+from hashbench.running.datasets.custom import inputs
+from hashbench.running.runs.data import own_rows
+from hashbench.running.runs.guard import codes_file, load_hasher
+from hashbench.running.runs.run import Run
+from hashbench.running.runs.store import Store
+from hashbench.scoring.codes import Codes, binarize, search
+from hashbench.scoring.codes.files import Explicit, file_meant, load_codes, parted
+from hashbench.scoring.codes.search import SearchResult
 from hashbench.showing.sheet import Cell, Code, Grid, Sheet, Value, records
 
 LINES = 10  # of more queries there is a line each only if their number was asked for

@@ -11,7 +11,7 @@ from hashbench.cli._terminal import rows_read
 from hashbench.cli.catalogue import KINDS, Kind, complete
 from hashbench.foundation.errors import HashbenchError, nearest
 from hashbench.foundation.registry import canonical
-from hashbench.models import MODELS, canonical_model
+from hashbench.learning.models import MODELS, canonical_model
 from hashbench.showing.sheet import Cell, Grid, Sheet
 
 NAMES = complete("methods", "datasets", "tables", "figures", "runs")

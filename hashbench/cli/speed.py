@@ -8,12 +8,12 @@ from hashbench.cli import _options
 from hashbench.cli._given_run import given_run
 from hashbench.cli._options import DatasetName, ProtocolName
 from hashbench.cli.catalogue import complete
-from hashbench.datasets.status import readable
 from hashbench.foundation import provenance
 from hashbench.foundation.errors import counted
 from hashbench.foundation.execution import Execution
-from hashbench.runs.speed import Speed, measure
-from hashbench.runs.store import Store
+from hashbench.running.datasets.status import readable
+from hashbench.running.runs.speed import Speed, measure
+from hashbench.running.runs.store import Store
 from hashbench.showing.sheet import Cell, Sheet, facts
 
 

@@ -8,17 +8,17 @@ from typer import Option
 
 from hashbench.cli._command import Answer
 from hashbench.cli._options import Dataset, ProtocolName, SplitSeed
-from hashbench.datasets.audit import Audit, audit
-from hashbench.datasets.card import Card
-from hashbench.datasets.protocol import GIVEN, TO_CHOOSE, HeldOut, Protocol, first_splits
-from hashbench.datasets.split import Split, split, write
-from hashbench.datasets.store import DatasetLabels, open_dataset, open_labels, path_of
 from hashbench.foundation import paths
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.files import require_writable
 from hashbench.foundation.progress import bar
+from hashbench.running.datasets.audit import Audit, audit
+from hashbench.running.datasets.card import Card
+from hashbench.running.datasets.protocol import GIVEN, TO_CHOOSE, HeldOut, Protocol, first_splits
+from hashbench.running.datasets.split import Split, split, write
+from hashbench.running.datasets.store import DatasetLabels, open_dataset, open_labels, path_of
+from hashbench.running.tuning.overlap import Validation, beside_tests, require_stated, validation_lists
 from hashbench.showing.sheet import Cell, Code, Grid, Sheet, facts
-from hashbench.tuning.overlap import Validation, beside_tests, require_stated, validation_lists
 
 
 def command(

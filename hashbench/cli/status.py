@@ -4,17 +4,17 @@ from typing import Annotated
 
 from typer import Argument, Context, Option
 
-from hashbench import figures
 from hashbench.cli._options import TABLES, Splits, program
 from hashbench.cli._terminal import leave_out, rows_read
 from hashbench.foundation.progress import with_bar
 from hashbench.foundation.registry import each_usable
-from hashbench.runs.interrupted import interrupted
-from hashbench.runs.past import Past
-from hashbench.runs.store import RowsByRun
+from hashbench.running.runs.interrupted import interrupted
+from hashbench.running.runs.past import Past
+from hashbench.running.runs.store import RowsByRun
+from hashbench.showing import figures
 from hashbench.showing.sheet import Sheet
-from hashbench.tables import spec
-from hashbench.tables.status import TableStatus, overview, sheet_of, table_status
+from hashbench.showing.tables import spec
+from hashbench.showing.tables.status import TableStatus, overview, sheet_of, table_status
 
 
 def command(

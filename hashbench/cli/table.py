@@ -10,21 +10,21 @@ from hashbench.cli._options import Splits
 from hashbench.cli._terminal import leave_out, print_each_error_once, rows_read
 from hashbench.cli.catalogue import complete
 from hashbench.cli.figure import filled, filled_figures, requested
-from hashbench.figures import Drawing, FigureSpec
 from hashbench.foundation import paths
 from hashbench.foundation.errors import CheckFailed, HashbenchError
 from hashbench.foundation.files import all_or_none
 from hashbench.foundation.progress import note
 from hashbench.foundation.registry import refuse
-from hashbench.report import files
+from hashbench.running.tuning.search import names as names_of_searches
+from hashbench.showing import search_sheet
+from hashbench.showing.figures import Drawing, FigureSpec
+from hashbench.showing.report import files
 from hashbench.showing.sheet import Sheet
-from hashbench.tables import spec
-from hashbench.tables.collect import Rows, collect, keep_query_scores
-from hashbench.tables.notation import outside_tolerance
-from hashbench.tables.sheet import sheet_of
-from hashbench.tables.table import Table
-from hashbench.tuning import search_sheet
-from hashbench.tuning.search import names as names_of_searches
+from hashbench.showing.tables import spec
+from hashbench.showing.tables.collect import Rows, collect, keep_query_scores
+from hashbench.showing.tables.notation import outside_tolerance
+from hashbench.showing.tables.sheet import sheet_of
+from hashbench.showing.tables.table import Table
 
 
 def command(

@@ -11,20 +11,20 @@ from hashbench.cli._given_run import given_run
 from hashbench.cli._options import DatasetName, ProtocolName, SplitSeed, device_and_threads
 from hashbench.cli._row_text import answer_of_row, sheet_of_settings
 from hashbench.cli.catalogue import complete
-from hashbench.contract import PIXELS
 from hashbench.foundation.config import Setting
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.execution import Execution
 from hashbench.foundation.progress import note
-from hashbench.models import MODELS
-from hashbench.runs.guard import row_of, stored_row
-from hashbench.runs.row import made_by
-from hashbench.runs.run import Run
-from hashbench.runs.settings import recipe_in
-from hashbench.runs.store import Store
+from hashbench.learning.contract import PIXELS
+from hashbench.learning.models import MODELS
+from hashbench.learning.training import trackers
+from hashbench.learning.training.settings import DeepSettings, TrainingSettings
+from hashbench.running.runs.guard import row_of, stored_row
+from hashbench.running.runs.row import made_by
+from hashbench.running.runs.run import Run
+from hashbench.running.runs.settings import recipe_in
+from hashbench.running.runs.store import Store
 from hashbench.showing.sheet import Sheet
-from hashbench.training import trackers
-from hashbench.training.settings import DeepSettings, TrainingSettings
 
 NOT_TRAINED = "nothing was trained. --again trains and compares"
 

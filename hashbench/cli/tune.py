@@ -11,13 +11,13 @@ from hashbench.cli.catalogue import complete
 from hashbench.foundation.config import Setting
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.execution import Execution
-from hashbench.runs.needs import require_device
-from hashbench.runs.run_all import Plan
-from hashbench.tables.searches import name_of, question_of, search_called
-from hashbench.tuning.choice import choices
-from hashbench.tuning.recipe import put_into_recipe
-from hashbench.tuning.run import Budget, finish, planned
-from hashbench.tuning.search_sheet import commands_of, failure_of, sheet_of_choices
+from hashbench.running.runs.needs import require_device
+from hashbench.running.runs.run_all import Plan
+from hashbench.running.tuning.choice import choices
+from hashbench.running.tuning.recipe import put_into_recipe
+from hashbench.running.tuning.run import Budget, finish, planned
+from hashbench.showing.search_sheet import commands_of, failure_of, sheet_of_choices
+from hashbench.showing.tables.searches import name_of, question_of, search_called
 
 
 def command(

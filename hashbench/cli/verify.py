@@ -7,10 +7,10 @@ from typing import Annotated
 
 from typer import Argument
 
-from hashbench.bundle.archive import Manifest
-from hashbench.bundle.verify import Report, verify
 from hashbench.cli._command import Answer, lines
 from hashbench.foundation.errors import CheckFailed, counted, printable
+from hashbench.showing.bundle.archive import Manifest
+from hashbench.showing.bundle.verify import Report, verify
 
 
 def command(

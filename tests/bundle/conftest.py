@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from support.on_digits import on_digits
 
-from hashbench.bundle.pack import Order, pack
-from hashbench.runs.guard import row_of
-from hashbench.runs.store import Store
+from hashbench.running.runs.guard import row_of
+from hashbench.running.runs.store import Store
+from hashbench.showing.bundle.pack import Order, pack
 
 RUNS = [("lsh", 0), ("lsh", 1), ("itq", 0)]
 

@@ -13,11 +13,11 @@ from support.command_line import CommandLine
 from support.on_digits import on_digits
 from support.toy_root import REPOSITORY, toy_root
 
-from hashbench.bundle.pack import rows_of
-from hashbench.runs.guard import row_of
-from hashbench.runs.settings import recipes
-from hashbench.runs.store import Store
-from hashbench.tables import spec
+from hashbench.running.runs.guard import row_of
+from hashbench.running.runs.settings import recipes
+from hashbench.running.runs.store import Store
+from hashbench.showing.bundle.pack import rows_of
+from hashbench.showing.tables import spec
 
 LSH = "digits-s1-lsh-12b-s0-b0b63c62f4"
 

@@ -10,11 +10,11 @@ from support import committed, stored_rows
 from support.bundles import names
 from support.command_line import CommandLine
 
-from hashbench.bundle import pack
-from hashbench.histogram import Histogram
-from hashbench.histogram.retrieval import Retrieval
-from hashbench.runs.store import Store
-from hashbench.tables.spec import load
+from hashbench.running.runs.store import Store
+from hashbench.scoring.histogram import Histogram
+from hashbench.scoring.histogram.retrieval import Retrieval
+from hashbench.showing.bundle import pack
+from hashbench.showing.tables.spec import load
 
 LSH = "digits-s1-lsh-12b-s0-b0b63c62f4"
 LSH1 = "digits-s1-lsh-12b-s1-7579a34798"

@@ -13,7 +13,7 @@ from support.bundles import changed, json_changed, names, row_changed, written
 from support.command_line import CommandLine
 from support.on_digits import on_digits
 
-from hashbench.bundle import archive
+from hashbench.showing.bundle import archive
 
 
 def refused(hashbench: CommandLine, path: Path) -> str:

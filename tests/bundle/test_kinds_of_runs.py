@@ -13,11 +13,11 @@ from support.on_digits import on_digits
 from support.stored_toy import parts, store_toy
 from support.toy_root import toy_root
 
-from hashbench.runs.guard import row_of
-from hashbench.runs.row import Row
-from hashbench.runs.run import Run
-from hashbench.runs.settings import method_file
-from hashbench.runs.store import Store
+from hashbench.running.runs.guard import row_of
+from hashbench.running.runs.row import Row
+from hashbench.running.runs.run import Run
+from hashbench.running.runs.settings import method_file
+from hashbench.running.runs.store import Store
 
 ROWS = "results/rows/digits-s1.jsonl"
 SAME = "no difference; 1 of 1 run scored again"

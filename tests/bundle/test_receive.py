@@ -13,13 +13,13 @@ from support.bundles import Change, changed, content, json_changed, names, row_c
 from support.command_line import CommandLine
 from support.on_digits import on_digits
 
-from hashbench import metrics
-from hashbench.bundle.arrays import read_codes
 from hashbench.foundation.config import digest
 from hashbench.foundation.errors import HashbenchError
-from hashbench.metrics import Metrics
-from hashbench.runs.row import Row
-from hashbench.runs.store import Store
+from hashbench.running.runs.row import Row
+from hashbench.running.runs.store import Store
+from hashbench.scoring import metrics
+from hashbench.scoring.metrics import Metrics
+from hashbench.showing.bundle.arrays import read_codes
 
 MAKER = "<script>alert(1)</script> @all"
 ROWS = "results/rows/digits-s1.jsonl"
@@ -100,7 +100,7 @@ def test_without_the_data_set_the_labels_beside_the_codes_count(
     def gone(*_: object) -> None:
         raise HashbenchError("digits: not here")
 
-    monkeypatch.setattr("hashbench.bundle.receive.open_dataset", gone)
+    monkeypatch.setattr("hashbench.showing.bundle.receive.open_dataset", gone)
     code, out, error = hashbench("--results", into, "results merge", bundle)
     assert code == 0 and "  3 copied" in out
     assert error.count("scored by the labels beside its codes: digits: not here\n") == 3

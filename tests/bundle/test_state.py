@@ -11,15 +11,15 @@ from support.command_line import CommandLine
 from support.on_digits import on_digits
 from support.one_line import one_line
 
-from hashbench.bundle import state
-from hashbench.contract import TimeIsOver
 from hashbench.foundation import provenance
 from hashbench.foundation.config import canonical_json, digest
 from hashbench.foundation.execution import Execution
-from hashbench.runs.guard import row_of
-from hashbench.runs.run import Run
-from hashbench.runs.store import Store
-from hashbench.training import checkpoint
+from hashbench.learning.contract import TimeIsOver
+from hashbench.learning.training import checkpoint
+from hashbench.running.runs.guard import row_of
+from hashbench.running.runs.run import Run
+from hashbench.running.runs.store import Store
+from hashbench.showing.bundle import state
 
 ROUNDS = {"model": "mlp", "augment": "none", "augment_per": "item", "epochs": 2, "steps_per_epoch": 4, "batch_size": 10}
 ROUNDS |= {"classes_per_batch": 5}

@@ -12,9 +12,9 @@ import pytest
 from support.bundles import Change, changed, content, row_changed, row_in
 from support.command_line import CommandLine
 
-from hashbench.codes.files import _stored
-from hashbench.datasets.split import Split, write
-from hashbench.histogram import Histogram
+from hashbench.running.datasets.split import Split, write
+from hashbench.scoring.codes.files import _stored
+from hashbench.scoring.histogram import Histogram
 
 LSH = "digits-s1-lsh-12b-s0-b0b63c62f4"
 LSH1 = "digits-s1-lsh-12b-s1-7579a34798"

@@ -10,7 +10,7 @@ import pytest
 from support import stored_rows
 from support.command_line import CommandLine
 
-from hashbench.runs.store import Store
+from hashbench.running.runs.store import Store
 
 LSH = "train lsh digits --bits 16"
 SPARSE = "train sparse-th digits --model mlp --set d=8 --set k=2"

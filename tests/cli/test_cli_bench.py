@@ -12,7 +12,7 @@ from support.command_line import CommandLine
 from torchvision import models
 
 from hashbench.foundation.files import file_sha256
-from hashbench.tables import spec
+from hashbench.showing.tables import spec
 
 SQUEEZED = "squeezenet1_1"
 RNG = np.random.default_rng(3)

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from support.command_line import CommandLine
 
-from hashbench.datasets.card import load_card
-from hashbench.datasets.custom.add import remove
-from hashbench.datasets.split import split
-from hashbench.datasets.store import open_dataset
+from hashbench.running.datasets.card import load_card
+from hashbench.running.datasets.custom.add import remove
+from hashbench.running.datasets.split import split
+from hashbench.running.datasets.store import open_dataset
 
 RNG = np.random.default_rng(3)
 FEW = "bench mine.npy --methods sign,itq,rabitq --bits 8,16 --target 0.3"

@@ -12,11 +12,11 @@ import pytest
 from support.command_line import CommandLine
 from support.toy_root import declare_table, table_of, toy_root
 
-from hashbench.evaluation.paired import compare_paired, holm
-from hashbench.histogram import Histogram
-from hashbench.runs import query_scores
-from hashbench.runs.store import Store
-from hashbench.tables.difference import claim
+from hashbench.running.runs import query_scores
+from hashbench.running.runs.store import Store
+from hashbench.scoring.evaluation.paired import compare_paired, holm
+from hashbench.scoring.histogram import Histogram
+from hashbench.showing.tables.difference import claim
 
 LABELS = np.repeat(np.arange(4), 10)
 OF_ONE_SPLIT = "of one split only: another split, or another training, may give another sign"

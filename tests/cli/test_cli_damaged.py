@@ -12,7 +12,7 @@ from support.on_digits import on_digits
 import hashbench as library
 from hashbench.cli._output import ErrorOutput, Output
 from hashbench.foundation.errors import CheckFailed
-from hashbench.runs.store import Store
+from hashbench.running.runs.store import Store
 
 COMMANDS = (
     "list runs",

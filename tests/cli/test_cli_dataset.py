@@ -17,11 +17,11 @@ from support.command_line import CommandLine
 from support.limits import file_size_limit
 from support.toy_root import REPOSITORY, table_of
 
-from hashbench.datasets import store
-from hashbench.datasets.card import load_card
-from hashbench.datasets.split import split
 from hashbench.foundation import paths
-from hashbench.runs.store import Store
+from hashbench.running.datasets import store
+from hashbench.running.datasets.card import load_card
+from hashbench.running.datasets.split import split
+from hashbench.running.runs.store import Store
 
 RNG = np.random.default_rng(5)
 CLASSES = ("rose", "sun flower", "tulip")

@@ -9,9 +9,9 @@ import pytest
 from PIL import Image
 from support.command_line import CommandLine
 
-from hashbench.datasets import store
-from hashbench.datasets.card import load_card
-from hashbench.datasets.split import Split, split
+from hashbench.running.datasets import store
+from hashbench.running.datasets.card import load_card
+from hashbench.running.datasets.split import Split, split
 
 RNG = np.random.default_rng(7)
 ITEMS = RNG.standard_normal((30, 4)).astype(np.float32)

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from support.command_line import CommandLine
 
-from hashbench.datasets import neighbours, store
-from hashbench.datasets.card import load_card
-from hashbench.datasets.custom.add import nearest_of
 from hashbench.foundation import paths
+from hashbench.running.datasets import neighbours, store
+from hashbench.running.datasets.card import load_card
+from hashbench.running.datasets.custom.add import nearest_of
 
 RNG = np.random.default_rng(6)
 N = 200

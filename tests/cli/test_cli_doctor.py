@@ -9,10 +9,10 @@ import pytest
 from support.stored_toy import card_of, store_toy
 
 from hashbench.cli._app import main
-from hashbench.datasets import status
 from hashbench.foundation import extras, paths
-from hashbench.models._model import Weights
-from hashbench.models._weights import WeightsFile
+from hashbench.learning.models._model import Weights
+from hashbench.learning.models._weights import WeightsFile
+from hashbench.running.datasets import status
 
 ITEMS = np.zeros((6, 2, 2, 3), np.uint8)
 LABELS = np.arange(6) % 2
@@ -116,7 +116,7 @@ def test_every_extra_is_said_to_be_installed_or_how_to_add_it(doctor, monkeypatc
 
 
 def test_no_data_set_is_loaded_for_it(doctor, tmp_path, monkeypatch):
-    from hashbench.datasets import stored_file
+    from hashbench.running.datasets import stored_file
 
     store_toy(tmp_path, ITEMS, LABELS, "")
     monkeypatch.setattr(stored_file, "content_sha256", lambda *_: pytest.fail("loaded"))
@@ -124,7 +124,7 @@ def test_no_data_set_is_loaded_for_it(doctor, tmp_path, monkeypatch):
 
 
 def test_sources_that_are_served_are_one_command():
-    from hashbench.datasets.card import load_card
+    from hashbench.running.datasets.card import load_card
 
     assert status.download_steps(load_card("cifar10")) == ["hashbench download cifar10"]
 
@@ -138,7 +138,7 @@ def test_verify_fails_where_a_file_is_empty(doctor, tmp_path):
 
 
 def test_a_source_that_is_served_and_has_steps_shows_both():
-    from hashbench.datasets.card import load_card
+    from hashbench.running.datasets.card import load_card
 
     steps = status.download_steps(load_card("imagenet32"))
     assert steps[0] == "hashbench download imagenet32"
@@ -158,7 +158,7 @@ def test_official_weights_are_said_to_be_missing_until_they_are_there(doctor, mo
     assert lines["weights"] == "none"
     assert lines["vggf"].startswith(f"has none: {path} has another checksum than the official file: get https://")
     official = WeightsFile(path.name, "0" * 64, official=True)
-    monkeypatch.setattr("hashbench.models._weights.identify", lambda *_, **__: official)
+    monkeypatch.setattr("hashbench.learning.models._weights.identify", lambda *_, **__: official)
     lines = doctor()[1]
     assert "vggf" not in lines
     assert "alexnet" in lines

@@ -228,7 +228,7 @@ def test_a_fault_at_the_end_leaves_no_number(hashbench: CommandLine) -> None:
 
 @streamed
 def test_more_different_codes_than_are_counted(hashbench: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hashbench.evaluation.diagnostics.DISTINCT_LIMIT", 25)
+    monkeypatch.setattr("hashbench.scoring.evaluation.diagnostics.DISTINCT_LIMIT", 25)
     shown = hashbench.done("eval codes.npz").out
     assert "over 25 distinct among 300 items, 20 distinct among 20 queries" in shown
     assert hashbench.json("eval codes.npz")["database_codes"]["n_distinct"] is None
@@ -265,10 +265,10 @@ def test_auto_is_a_gpu_where_the_cpu_would_count_for_long(
     from support.torch_on_cpu import stand_in_for_cuda
 
     counted_on = stand_in_for_cuda(monkeypatch)
-    monkeypatch.setattr("hashbench.histogram.device.has_cuda_driver", lambda: True)
+    monkeypatch.setattr("hashbench.scoring.histogram.device.has_cuda_driver", lambda: True)
     short = hashbench.done("eval codes.npz")
     assert counted_on == []
-    monkeypatch.setattr("hashbench.histogram.device.CPU_SECONDS", 1e-9)
+    monkeypatch.setattr("hashbench.scoring.histogram.device.CPU_SECONDS", 1e-9)
     assert hashbench("eval codes.npz") == hashbench("eval codes.npz --device cpu") == short
     assert counted_on == ["cuda:0"]
 

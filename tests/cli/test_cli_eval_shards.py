@@ -20,8 +20,8 @@ from support.counts import shards_in
 from support.limits import file_size_limit
 from support.waiting import lives, until
 
-from hashbench.evaluation.shard_total import Total, locked_total, read_total
-from hashbench.evaluation.shards import CountTask
+from hashbench.running.jobs.shards import CountTask
+from hashbench.scoring.evaluation.shard_total import Total, locked_total, read_total
 
 N = 300
 BITS = 16
@@ -146,7 +146,7 @@ class Interrupted(CountTask):
 @pytest.fixture
 def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[type[Interrupted]]:
     """Interrupts the third shard that is counted; its ``done`` are the shards that were begun."""
-    monkeypatch.setattr("hashbench.evaluation.count_shards.CountTask", Interrupted)
+    monkeypatch.setattr("hashbench.running.jobs.count_shards.CountTask", Interrupted)
     monkeypatch.setattr(Interrupted, "done", 0)
     yield Interrupted
 
@@ -182,7 +182,7 @@ HANGS = """
 import sys
 from support.dying import Hangs
 from hashbench.cli._app import main
-from hashbench.evaluation import count_shards
+from hashbench.running.jobs import count_shards
 count_shards.CountTask = Hangs
 if __name__ == "__main__":
     main(sys.argv[1:])

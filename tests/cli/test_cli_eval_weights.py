@@ -6,7 +6,7 @@ from support import oracles
 from support.command_line import CommandLine
 
 import hashbench as library
-from hashbench.histogram import ranking
+from hashbench.scoring.histogram import ranking
 
 WEIGHTS = np.array([4.0, 1.0, 1.0])
 QUERY = np.array([[0, 0, 0]], np.uint8)

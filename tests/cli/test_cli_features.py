@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from support.terminal import Terminal
 
-from hashbench.datasets.card import load_card
-from hashbench.datasets.store import open_dataset
-from hashbench.features import open_features
 from hashbench.foundation import paths, progress
+from hashbench.running.datasets.card import load_card
+from hashbench.running.datasets.store import open_dataset
+from hashbench.running.features import open_features
 
 
 def test_features_says_where_what_and_how_fast(hashbench):

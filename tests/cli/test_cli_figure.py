@@ -9,9 +9,9 @@ from support.command_line import CommandLine
 from support.declared_figures import declare, row_of, tiny
 from support.toy_root import toy_root
 
-from hashbench import figures
-from hashbench.report import files
-from hashbench.runs.store import Store
+from hashbench.running.runs.store import Store
+from hashbench.showing import figures
+from hashbench.showing.report import files
 
 BLANK = """
 [[groups]]

@@ -62,7 +62,7 @@ def test_an_interrupt_that_a_finaliser_loses_comes_again(capfd: pytest.CaptureFi
 def test_an_error_that_a_library_made_of_an_interrupt_is_none(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from hashbench.datasets import card
+    from hashbench.running.datasets import card
 
     def interrupted() -> list[str]:
         with suppress(KeyboardInterrupt):
@@ -78,8 +78,8 @@ def test_an_error_that_a_library_made_of_an_interrupt_is_none(
 @pytest.mark.parametrize(
     "arguments, where, line",
     [
-        (["encode", "RUN", "items.npy", "--out", "x.npy"], "hashbench.runs.store.Store.named", NOTHING_WRITTEN),
-        (["export", "RUN", "--to", "numpy"], "hashbench.runs.store.Store.named", NOTHING_WRITTEN),
+        (["encode", "RUN", "items.npy", "--out", "x.npy"], "hashbench.running.runs.store.Store.named", NOTHING_WRITTEN),
+        (["export", "RUN", "--to", "numpy"], "hashbench.running.runs.store.Store.named", NOTHING_WRITTEN),
         (["train", "lsh", "digits", "--bits", "8"], "hashbench.cli.train.row_of", CONTINUES),
         (["download", "digits"], "hashbench.cli.download.download", CONTINUES),
         (["features", "digits", "--model", "gist"], "hashbench.cli.features.extract", CONTINUES),
@@ -105,7 +105,7 @@ def test_an_interrupt_that_is_lost_leaves_no_alarm(
             signal.raise_signal(signal.SIGTERM)
         return []
 
-    monkeypatch.setattr("hashbench.datasets.card.cards", lost)
+    monkeypatch.setattr("hashbench.running.datasets.card.cards", lost)
     assert call(capfd, "list", "datasets") == (0, "")
     assert signal.alarm(0) == 0
 

@@ -5,8 +5,8 @@ from support import committed
 from support.command_line import CommandLine
 
 from hashbench.cli.catalogue import KINDS
-from hashbench.methods import METHODS
-from hashbench.tables.papers import bibtex, papers
+from hashbench.learning.methods import METHODS
+from hashbench.showing.tables.papers import bibtex, papers
 
 
 def test_papers_are_listed_by_key_or_as_bibtex(hashbench: CommandLine) -> None:

@@ -10,8 +10,8 @@ from support.command_line import CommandLine
 from support.fake_rows import row_of_run
 from support.on_digits import on_digits
 
-from hashbench.runs.row import Row, to_line
-from hashbench.runs.store import Store, repeat_name
+from hashbench.running.runs.row import Row, to_line
+from hashbench.running.runs.store import Store, repeat_name
 
 FEWER_OR_OTHER = "kept beside the row here, which has other values or fewer"
 NOT_SCORED = "not scored again, for neither counts nor codes are beside them: "

@@ -15,11 +15,11 @@ from support.on_digits import on_digits
 from support.stored_toy import small_images
 from support.toy_root import declare_table, table_of
 
-from hashbench.runs import needs
-from hashbench.runs.guard import row_of
-from hashbench.runs.row import Row, Seconds
-from hashbench.runs.run import Run
-from hashbench.runs.store import Store
+from hashbench.running.runs import needs
+from hashbench.running.runs.guard import row_of
+from hashbench.running.runs.row import Row, Seconds
+from hashbench.running.runs.run import Run
+from hashbench.running.runs.store import Store
 
 TINY = table_of({"lsh": [], "itq": [], "agh": []}, [8])
 TWO = "--only method=lsh --only method=itq"

@@ -9,8 +9,8 @@ import pytest
 from PIL import Image
 from support.command_line import CommandLine
 
-from hashbench.codes import files
-from hashbench.runs.store import Store
+from hashbench.running.runs.store import Store
+from hashbench.scoring.codes import files
 
 TRAIN = "train lsh digits --protocol s1 --bits 16 --json"
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from support.command_line import CommandLine
 
-from hashbench.codes import pack
-from hashbench.codes.nearest import neighbours_of
+from hashbench.scoring.codes import pack
+from hashbench.scoring.codes.nearest import neighbours_of
 
 RNG = np.random.default_rng(5)
 CENTRES = RNG.integers(0, 2, (12, 32), np.uint8)

@@ -14,7 +14,7 @@ from support.python import python
 
 from hashbench.cli import _terminal
 from hashbench.cli._app import SHORT_HELP, app
-from hashbench.runs.store import Store
+from hashbench.running.runs.store import Store
 
 CLI: Any = typer.main.get_command(app)
 
@@ -131,6 +131,6 @@ def test_completion_imports_nothing_heavy() -> None:
     code = (
         "import sys\nfrom hashbench.cli.catalogue import complete\n"
         "assert complete('methods')('lsh') == ['lsh'] and complete('datasets', 'tables', 'runs')('dig')\n"
-        "assert not {'numpy', 'pydantic', 'hashbench.methods'} & set(sys.modules)"
+        "assert not {'numpy', 'pydantic', 'hashbench.learning.methods'} & set(sys.modules)"
     )
     python(code)

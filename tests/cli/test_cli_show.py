@@ -10,10 +10,10 @@ from support.command_line import CommandLine
 from support.fake_rows import row_of_run
 from support.on_digits import on_digits
 
-from hashbench.runs.row import Row, Seconds
-from hashbench.runs.settings import method_file
-from hashbench.runs.store import Store
-from hashbench.tables.needs import device_of
+from hashbench.running.runs.row import Row, Seconds
+from hashbench.running.runs.settings import method_file
+from hashbench.running.runs.store import Store
+from hashbench.showing.tables.needs import device_of
 
 
 def store_run(method: str = "lsh", seed: int = 0, changes: dict[str, Any] | None = None, **settings: Any) -> Row:

@@ -10,12 +10,12 @@ from support.fake_rows import row_of_run
 from support.on_digits import on_digits
 
 from hashbench.foundation.execution import Execution
-from hashbench.runs import speed as speed_of_runs
-from hashbench.runs.guard import row_of
-from hashbench.runs.row import Seconds
-from hashbench.runs.store import Store
-from hashbench.training import speed
-from hashbench.training.hasher import DeepHasher
+from hashbench.learning.training import speed
+from hashbench.learning.training.hasher import DeepHasher
+from hashbench.running.runs import speed as speed_of_runs
+from hashbench.running.runs.guard import row_of
+from hashbench.running.runs.row import Seconds
+from hashbench.running.runs.store import Store
 
 DIGITS = "digits --protocol s1 --bits 12 --model mlp --device cpu"
 

@@ -8,7 +8,7 @@ import pytest
 from support.command_line import CommandLine
 from support.toy_root import declare_table, table_of, toy_root
 
-from hashbench.runs.store import Store
+from hashbench.running.runs.store import Store
 
 
 @pytest.fixture(autouse=True)

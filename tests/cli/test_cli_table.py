@@ -12,10 +12,10 @@ from support.on_digits import on_digits
 from support.python import python
 from support.toy_root import declare_table, table_of, toy_root
 
-from hashbench.figures import picture
-from hashbench.report import files
-from hashbench.runs.store import Store
-from hashbench.tables import spec
+from hashbench.running.runs.store import Store
+from hashbench.showing.figures import picture
+from hashbench.showing.report import files
+from hashbench.showing.tables import spec
 
 PUBLISHED = {"lsh": [0.25, 0.5], "itq": [0.5, 0.5]}
 TINY = table_of(PUBLISHED, defaults="tolerance = 0.02")

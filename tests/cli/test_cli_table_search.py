@@ -12,8 +12,8 @@ from support.searches import search_of
 from support.toy_root import toy_root
 
 from hashbench.foundation import paths
-from hashbench.report.readme import results_readme
-from hashbench.tuning.search import Search, path_of
+from hashbench.running.tuning.search import Search, path_of
+from hashbench.showing.report.readme import results_readme
 
 SCORES = {
     "lsh": [[0.4, 0.2], [0.1, 0.1], [0.5, 0.4]],

@@ -18,7 +18,7 @@ from support.waiting import until
 
 from hashbench.cli.tune import question_of
 from hashbench.foundation import paths
-from hashbench.tuning.search import Search, path_of
+from hashbench.running.tuning.search import Search, path_of
 
 OPTIONS = "--bits 16 --trials 2 --repeats 1 --name pair --set normalise=unit_norm"
 BOTH = f"tune lsh itq digits {OPTIONS}"

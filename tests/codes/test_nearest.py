@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.one_line import one_line
 
-from hashbench.codes import nearest, pack
-from hashbench.codes.nearest import neighbours, neighbours_of
+from hashbench.scoring.codes import nearest, pack
+from hashbench.scoring.codes.nearest import neighbours, neighbours_of
 
 
 @given(st.integers(1, 9), st.integers(1, 12), st.integers(1, 15), st.data())

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.one_line import one_line
 
-from hashbench.codes import MAX_BITS, Codes, binarize, pack
+from hashbench.scoring.codes import MAX_BITS, Codes, binarize, pack
 
 
 @given(st.integers(0, 5), st.integers(1, 200), st.integers(0, 2**32 - 1))

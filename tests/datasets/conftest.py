@@ -7,9 +7,9 @@ import pytest
 from support.one_line import one_line
 from support.toy_dataset import Toy, make_toy
 
-from hashbench.datasets.card import load_card
-from hashbench.datasets.download import download
 from hashbench.foundation import paths
+from hashbench.running.datasets.card import load_card
+from hashbench.running.datasets.download import download
 
 Refused = Callable[..., str]
 

@@ -6,7 +6,7 @@ import pytest
 from PIL import Image
 from support.one_line import one_line
 
-from hashbench.datasets.custom.inputs import read
+from hashbench.running.datasets.custom.inputs import read
 
 SHAPE = (4, 6, 3)
 ITEMS = np.random.default_rng(3).integers(0, 256, (5, *SHAPE), np.uint8)

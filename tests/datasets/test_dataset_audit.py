@@ -6,13 +6,13 @@ from functools import cache
 import numpy as np
 import pytest
 
-from hashbench.datasets import audit as auditing
-from hashbench.datasets.audit import Audit, Leak, audit, byte_keys, find_duplicates
-from hashbench.datasets.protocol import Parts, PerClass, PerLabel, Protocol, Stratified
-from hashbench.datasets.split import Split, split
-from hashbench.datasets.store import Dataset, DatasetLabels
-from hashbench.datasets.stored_file import array_sha256
 from hashbench.foundation.errors import CheckFailed
+from hashbench.running.datasets import audit as auditing
+from hashbench.running.datasets.audit import Audit, Leak, audit, byte_keys, find_duplicates
+from hashbench.running.datasets.protocol import Parts, PerClass, PerLabel, Protocol, Stratified
+from hashbench.running.datasets.split import Split, split
+from hashbench.running.datasets.store import Dataset, DatasetLabels
+from hashbench.running.datasets.stored_file import array_sha256
 
 N = 36
 CLASSES = np.r_[np.arange(N - 1) % 2, -1]

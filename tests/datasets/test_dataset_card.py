@@ -4,10 +4,17 @@ import numpy as np
 import pytest
 from support.one_line import one_line
 
-from hashbench.datasets.card import cards, load_card
-from hashbench.datasets.protocol import Parts, PartsDrawn, PerClassValidation, Random, RandomValidation, Stratified
-from hashbench.datasets.readers import READERS
-from hashbench.datasets.split import split
+from hashbench.running.datasets.card import cards, load_card
+from hashbench.running.datasets.protocol import (
+    Parts,
+    PartsDrawn,
+    PerClassValidation,
+    Random,
+    RandomValidation,
+    Stratified,
+)
+from hashbench.running.datasets.readers import READERS
+from hashbench.running.datasets.split import split
 
 
 @pytest.mark.parametrize("name", cards())

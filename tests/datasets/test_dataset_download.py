@@ -10,9 +10,9 @@ import pytest
 from support.fault_server import Answer, FaultServer
 from support.toy_dataset import make_toy
 
-from hashbench.datasets.card import load_card
-from hashbench.datasets.download import download
-from hashbench.datasets.store import open_dataset
+from hashbench.running.datasets.card import load_card
+from hashbench.running.datasets.download import download
+from hashbench.running.datasets.store import open_dataset
 
 
 def assert_is_toy(toy):

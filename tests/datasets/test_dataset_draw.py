@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 from support.one_line import one_line
 
-from hashbench.datasets.protocol import (
+from hashbench.running.datasets.protocol import (
     Parts,
     PartsDrawn,
     PerClass,
@@ -21,7 +21,7 @@ from hashbench.datasets.protocol import (
     RandomValidation,
     Stratified,
 )
-from hashbench.datasets.split import Split, split
+from hashbench.running.datasets.split import Split, split
 
 
 def by_name(ids: list[int], salt: str) -> list[int]:

@@ -7,10 +7,10 @@ import pytest
 from scipy.io import savemat
 from support.toy_root import write_card
 
-from hashbench.datasets import store
-from hashbench.datasets.card import load_card
-from hashbench.datasets.download import download
-from hashbench.datasets.split import split
+from hashbench.running.datasets import store
+from hashbench.running.datasets.card import load_card
+from hashbench.running.datasets.download import download
+from hashbench.running.datasets.split import split
 
 CARD = """
 title = "Features"
@@ -102,7 +102,7 @@ def test_the_released_relevance_has_the_same_items_and_levels(monkeypatch):
 
 @pytest.mark.parametrize("method", ["talr_ndcg", "dpsh", "mihash"])
 def test_a_run_of_the_released_relevance_has_the_same_settings_and_another_name(monkeypatch, method):
-    from hashbench.runs.run import Run
+    from hashbench.running.runs.run import Run
 
     monkeypatch.undo()
     settings = {"bits": 16, "model": "linear"}

@@ -14,13 +14,13 @@ from support.one_line import one_line
 from support.toy_lists import CLASSES, ORDER, make_lists, pixels
 from support.toy_root import REPOSITORY
 
-from hashbench.datasets import store
-from hashbench.datasets.card import load_card
-from hashbench.datasets.download import download
-from hashbench.datasets.readers import image_lists
-from hashbench.datasets.readers.image_lists import label_rows, read_list
-from hashbench.datasets.split import split
 from hashbench.foundation.errors import HashbenchError
+from hashbench.running.datasets import store
+from hashbench.running.datasets.card import load_card
+from hashbench.running.datasets.download import download
+from hashbench.running.datasets.readers import image_lists
+from hashbench.running.datasets.readers.image_lists import label_rows, read_list
+from hashbench.running.datasets.split import split
 
 FORMS = ["", "image/", "./data/lists/image/", "/home/somebody/lists/val_image/", "C:\\\\Data\\\\image\\\\"]
 
@@ -204,7 +204,7 @@ def test_the_published_lists_are_what_the_card_says(published, name):
 
 @pytest.mark.parametrize("name, folder", [("nuswide21_lists", "nuswide21_partial"), ("nuswide81", "nuswide81_partial")])
 def test_a_set_without_its_database_list_says_so(published, monkeypatch, name, folder):
-    monkeypatch.setattr("hashbench.datasets.download.fetch", _no_network)
+    monkeypatch.setattr("hashbench.running.datasets.download.fetch", _no_network)
     message = (
         "partial: holds neither .*database.txt(, and https://.*/nuswide_81/database.txt|; to get it, run .*code.py)"
     )

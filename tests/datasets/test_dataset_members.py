@@ -22,10 +22,10 @@ from hypothesis import strategies as st
 from support.lzw_writer import bomb, compress
 from support.one_line import one_line
 
-from hashbench.datasets.card import Source
-from hashbench.datasets.members import locate, open_members
 from hashbench.foundation.config import parse
 from hashbench.foundation.errors import HashbenchError
+from hashbench.running.datasets.card import Source
+from hashbench.running.datasets.members import locate, open_members
 
 CONTENT = {"in/one.bin": b"first " * 500, "in/two.bin": bytes(range(256)) * 40}
 PACK = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress, ".Z": compress}
@@ -266,10 +266,10 @@ def test_a_tar_whose_name_would_fill_the_memory_is_refused(tmp_path, kind):
 
 
 def test_a_tar_of_endless_entries_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr("hashbench.datasets.members.MAX_ENTRIES", 100)
+    monkeypatch.setattr("hashbench.running.datasets.members.MAX_ENTRIES", 100)
     files = {str(n): b"" for n in range(200)}
     assert "more than any archive" in refusal(saved(tmp_path, tar({**files, **CONTENT})), source())
-    monkeypatch.setattr("hashbench.datasets.members.MAX_UNPACKED_BYTES", 1 << 10)
+    monkeypatch.setattr("hashbench.running.datasets.members.MAX_UNPACKED_BYTES", 1 << 10)
     assert "more than any archive" in refusal(saved(tmp_path, tar(CONTENT)), source())
 
 

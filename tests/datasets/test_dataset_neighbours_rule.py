@@ -9,15 +9,15 @@ import torch
 from support.all_distances import all_distances
 from support.one_line import one_line
 
-from hashbench.datasets import neighbours
-from hashbench.datasets import relevance as module
-from hashbench.datasets.protocol import Neighbours, Parts
-from hashbench.datasets.relevance import relevance_of, relevance_of_training
-from hashbench.datasets.split import Split, split
-from hashbench.datasets.store import Dataset
 from hashbench.foundation import progress
-from hashbench.losses import DistanceSupervision
-from hashbench.runs.data import RunData
+from hashbench.learning.losses import DistanceSupervision
+from hashbench.running.datasets import neighbours
+from hashbench.running.datasets import relevance as module
+from hashbench.running.datasets.protocol import Neighbours, Parts
+from hashbench.running.datasets.relevance import relevance_of, relevance_of_training
+from hashbench.running.datasets.split import Split, split
+from hashbench.running.datasets.store import Dataset
+from hashbench.running.runs.data import RunData
 
 PARTS: dict[str, Any] = {"title": "", "draw": "parts", "query": [0, 10], "database": [10, 210], "train": [10, 110]}
 

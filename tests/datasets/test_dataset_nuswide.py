@@ -7,10 +7,10 @@ import pytest
 from support.toy_lists import pixels, write_image
 from support.toy_root import write_card
 
-from hashbench.datasets import store
-from hashbench.datasets.card import load_card
-from hashbench.datasets.download import download
-from hashbench.datasets.split import split
+from hashbench.running.datasets import store
+from hashbench.running.datasets.card import load_card
+from hashbench.running.datasets.download import download
+from hashbench.running.datasets.split import split
 
 CONCEPTS = ["airport", "animal", "beach", "bear", "birds"]
 CARD = """

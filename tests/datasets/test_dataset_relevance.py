@@ -8,15 +8,15 @@ from hypothesis import strategies as st
 from support.all_distances import all_distances
 from support.one_line import one_line
 
-from hashbench.datasets.protocol import Nearest, Parts, Percentiles
-from hashbench.datasets.relevance import relevance_of, relevance_of_training
-from hashbench.datasets.split import Split, split
-from hashbench.datasets.store import Dataset
-from hashbench.losses import DistanceSupervision
-from hashbench.relevance import distances as by_distance
-from hashbench.relevance import percentiles as by_rank
-from hashbench.relevance.distances import DistanceRelevance
-from hashbench.relevance.labels import ClassRelevance, SharedLabelRelevance
+from hashbench.learning.losses import DistanceSupervision
+from hashbench.running.datasets.protocol import Nearest, Parts, Percentiles
+from hashbench.running.datasets.relevance import relevance_of, relevance_of_training
+from hashbench.running.datasets.split import Split, split
+from hashbench.running.datasets.store import Dataset
+from hashbench.scoring.relevance import distances as by_distance
+from hashbench.scoring.relevance import percentiles as by_rank
+from hashbench.scoring.relevance.distances import DistanceRelevance
+from hashbench.scoring.relevance.labels import ClassRelevance, SharedLabelRelevance
 
 N = 90
 PARTS = {"title": "", "citation": "", "draw": "parts", "query": [0, 10], "database": [10, 90], "train": [40, 80]}
@@ -102,7 +102,7 @@ class Counted(np.ndarray):
 
 
 def test_no_more_than_a_block_of_items_is_ever_made(monkeypatch: pytest.MonkeyPatch) -> None:
-    from hashbench.datasets import relevance
+    from hashbench.running.datasets import relevance
 
     for module, name in ((by_rank, "TILE"), (by_distance, "ROWS"), (relevance, "BLOCK")):
         monkeypatch.setattr(module, name, 16)

@@ -5,8 +5,8 @@ import json
 import pytest
 from support.command_line import status
 
-from hashbench.datasets.card import load_card
-from hashbench.datasets.store import open_dataset
+from hashbench.running.datasets.card import load_card
+from hashbench.running.datasets.store import open_dataset
 
 SETS = ["cifar10", "mnist", "usps", "isolet", pytest.param("cifar100", marks=pytest.mark.slow)]
 

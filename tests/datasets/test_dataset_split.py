@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from support.one_line import one_line
 
-from hashbench.datasets.card import load_card
-from hashbench.datasets.protocol import PerClass as Protocol
-from hashbench.datasets.protocol import Stratified
-from hashbench.datasets.split import split, write
-from hashbench.datasets.store import open_dataset
+from hashbench.running.datasets.card import load_card
+from hashbench.running.datasets.protocol import PerClass as Protocol
+from hashbench.running.datasets.protocol import Stratified
+from hashbench.running.datasets.split import split, write
+from hashbench.running.datasets.store import open_dataset
 
 
 def protocol(queries: int, train: int, seed: int = 0) -> Protocol:

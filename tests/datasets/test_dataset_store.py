@@ -6,13 +6,13 @@ import pytest
 from support.one_line import one_line
 from support.stored_toy import store_toy
 
-from hashbench.datasets import store, stored_file
-from hashbench.datasets.card import load_card
-from hashbench.datasets.download import download
-from hashbench.datasets.readers import Block
-from hashbench.datasets.status import dataset_status
-from hashbench.datasets.store import open_dataset, open_labels, path_of, verify
-from hashbench.datasets.stored_file import array_sha256, content_sha256
+from hashbench.running.datasets import store, stored_file
+from hashbench.running.datasets.card import load_card
+from hashbench.running.datasets.download import download
+from hashbench.running.datasets.readers import Block
+from hashbench.running.datasets.status import dataset_status
+from hashbench.running.datasets.store import open_dataset, open_labels, path_of, verify
+from hashbench.running.datasets.stored_file import array_sha256, content_sha256
 
 
 @pytest.fixture

@@ -20,10 +20,10 @@ from support.fault_server import Answer, FaultServer, FtpServer
 from support.one_line import one_line
 
 from hashbench import __version__
-from hashbench.datasets import fetch as fetching
-from hashbench.datasets.card import Member, Source
-from hashbench.datasets.fetch import fetch
 from hashbench.foundation.errors import HashbenchError
+from hashbench.running.datasets import fetch as fetching
+from hashbench.running.datasets.card import Member, Source
+from hashbench.running.datasets.fetch import fetch
 
 BODY = random.Random(7).randbytes(50_000)
 WRONG = bytes([BODY[0] ^ 1]) + BODY[1:]
@@ -368,9 +368,9 @@ def test_a_folder_that_cannot_be_locked_is_one_line(server, folder):
 FETCH = """
 import json, sys
 from pathlib import Path
-from hashbench.datasets.card import Source
-from hashbench.datasets import fetch as fetching
-from hashbench.datasets.fetch import fetch
+from hashbench.running.datasets.card import Source
+from hashbench.running.datasets import fetch as fetching
+from hashbench.running.datasets.fetch import fetch
 fetching.PIECE = 1 << 10
 fetch([Source.model_validate_json(text) for text in json.loads(sys.argv[2])], Path(sys.argv[1]))
 """

@@ -8,11 +8,11 @@ import pytest
 from support.one_line import one_line
 from support.stored_toy import card_of
 
-from hashbench.datasets.card import load_card
-from hashbench.datasets.protocol import nth_seed
-from hashbench.datasets.split import Split, split
-from hashbench.datasets.store import open_dataset
-from hashbench.runs.run import Run
+from hashbench.running.datasets.card import load_card
+from hashbench.running.datasets.protocol import nth_seed
+from hashbench.running.datasets.split import Split, split
+from hashbench.running.datasets.store import open_dataset
+from hashbench.running.runs.run import Run
 
 LABELS = np.arange(600) % 6
 PROTOCOLS = """

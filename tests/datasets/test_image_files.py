@@ -10,10 +10,10 @@ from PIL import Image
 from support.one_line import one_line
 from support.toy_lists import ORDER, SHAPE, make_lists, pixels, write_image
 
-from hashbench.datasets import images, store
-from hashbench.datasets.card import load_card
-from hashbench.datasets.download import download
-from hashbench.datasets.images import decode, find
+from hashbench.running.datasets import images, store
+from hashbench.running.datasets.card import load_card
+from hashbench.running.datasets.download import download
+from hashbench.running.datasets.images import decode, find
 
 LAYOUTS = [
     "{name}",

@@ -9,11 +9,11 @@ import pytest
 from support.all_distances import all_distances
 from support.one_line import one_line
 
-from hashbench.datasets import neighbours
-from hashbench.datasets.neighbours import StoredNeighbours, nearest, stored_neighbours, verified_neighbours
-from hashbench.datasets.protocol import Neighbours
-from hashbench.datasets.split import Split
-from hashbench.datasets.store import Dataset
+from hashbench.running.datasets import neighbours
+from hashbench.running.datasets.neighbours import StoredNeighbours, nearest, stored_neighbours, verified_neighbours
+from hashbench.running.datasets.protocol import Neighbours
+from hashbench.running.datasets.split import Split
+from hashbench.running.datasets.store import Dataset
 
 RNG = np.random.default_rng(3)
 METRICS = ("l2", "cosine", "ip")

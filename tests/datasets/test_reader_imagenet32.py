@@ -29,7 +29,7 @@ def batch(
 
 
 def test_batches_in_their_order(tmp_path, monkeypatch):
-    monkeypatch.setattr("hashbench.datasets.readers.imagenet32_npz.BLOCK", 4)
+    monkeypatch.setattr("hashbench.running.datasets.readers.imagenet32_npz.BLOCK", 4)
     one, images, labels = batch(10)
     two, more_images, more_labels = batch(3)
     items, read_labels, blocks = read(OF, tmp_path, {"train_data_batch_1.npz": one, "val_data.npz": two})
@@ -40,7 +40,7 @@ def test_batches_in_their_order(tmp_path, monkeypatch):
 
 
 def test_of_batch_10_the_first_50_of_each_class_come_first(tmp_path, monkeypatch):
-    monkeypatch.setattr("hashbench.datasets.readers.imagenet32_npz.BLOCK", 64)
+    monkeypatch.setattr("hashbench.running.datasets.readers.imagenet32_npz.BLOCK", 64)
     data, images, labels = batch(500)
     items, read_labels, _ = read(OF, tmp_path, {"train_data_batch_10.npz": data})
     seen = np.zeros(4, int)

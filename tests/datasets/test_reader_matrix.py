@@ -82,7 +82,7 @@ GOOD_BYTES = {
 
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch):
-    monkeypatch.setattr("hashbench.datasets.readers.matrix.BLOCK", 10)
+    monkeypatch.setattr("hashbench.running.datasets.readers.matrix.BLOCK", 10)
 
 
 @pytest.mark.parametrize("form", GOOD)
@@ -184,9 +184,9 @@ def test_a_large_matrix_is_not_read_whole(tmp_path: Path, monkeypatch: pytest.Mo
     """2 GB of zeros that take no room on the disk: a block at a time, a reader needs a few megabytes."""
     import tracemalloc
 
-    from hashbench.datasets.readers import READERS, Files
+    from hashbench.running.datasets.readers import READERS, Files
 
-    monkeypatch.setattr("hashbench.datasets.readers.matrix.BLOCK", 1000)
+    monkeypatch.setattr("hashbench.running.datasets.readers.matrix.BLOCK", 1000)
     its_card = card("matrix", [512], 1_000_000, 0)
     start = header("(1000000, 512)")
     with (tmp_path / "x").open("wb+") as file:

@@ -78,7 +78,7 @@ def test_tensors_are_packed_where_they_are(monkeypatch: pytest.MonkeyPatch) -> N
     torch = pytest.importorskip("torch")
     from support.torch_on_cpu import stand_in_for_cuda
 
-    from hashbench.evaluation import arrays
+    from hashbench.scoring.evaluation import arrays
 
     query, database, *labels = example()
     on_cpu = hashbench.score(query, database, *labels, NAMES)
@@ -92,7 +92,7 @@ def test_tensors_are_packed_where_they_are(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_batches_from_both_places_are_scored_on_the_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
     torch = pytest.importorskip("torch")
-    from hashbench.histogram import torch_kernel
+    from hashbench.scoring.histogram import torch_kernel
 
     query, database, of, labels = example()
     accumulator = hashbench.ScoreAccumulator("ap")

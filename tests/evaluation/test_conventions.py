@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from support.one_line import one_line
 from support.strategies import CodeSet, code_sets
 
-from hashbench.codes import pack
-from hashbench.evaluation.conventions import CONVENTIONS, ConventionValue
-from hashbench.relevance.labels import ClassRelevance
+from hashbench.scoring.codes import pack
+from hashbench.scoring.evaluation.conventions import CONVENTIONS, ConventionValue
+from hashbench.scoring.relevance.labels import ClassRelevance
 
 Order = list[int]  # the levels of the items, first rank first
 

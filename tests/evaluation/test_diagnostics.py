@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hashbench.codes import pack
-from hashbench.codes.distinct import Distinct
-from hashbench.evaluation import diagnostics
-from hashbench.evaluation.diagnostics import diagnose, diagnose_queries
-from hashbench.histogram import count
-from hashbench.relevance.labels import from_labels
+from hashbench.scoring.codes import pack
+from hashbench.scoring.codes.distinct import Distinct
+from hashbench.scoring.evaluation import diagnostics
+from hashbench.scoring.evaluation.diagnostics import diagnose, diagnose_queries
+from hashbench.scoring.histogram import count
+from hashbench.scoring.relevance.labels import from_labels
 
 
 def random_bits(n: int, n_bits: int, seed: int = 0) -> np.ndarray:
@@ -35,7 +35,7 @@ def test_pieces_and_blocks_do_not_show(seed: int, n_bits: int, n: int, block: in
     tally = diagnostics.Tally(n_bits)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(diagnostics, "BLOCK", block)
-        patch.setattr("hashbench.codes.distinct.DISTINCT_BLOCK", block)
+        patch.setattr("hashbench.scoring.codes.distinct.DISTINCT_BLOCK", block)
         for start, stop in pairwise([0, *sorted(min(cut, n) for cut in cuts), n]):
             tally.add(pack(bits[start:stop]))
         found = tally.diagnostics()
@@ -59,7 +59,7 @@ def test_beyond_the_limit_nothing_is_counted_whatever_the_pieces(
     codes = np.array([*range(10), 3], np.uint64)[order]
     words = np.repeat(codes[:, None], n_words, axis=1)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("hashbench.codes.distinct.DISTINCT_BLOCK", block)
+        patch.setattr("hashbench.scoring.codes.distinct.DISTINCT_BLOCK", block)
         for limit, expected in ((10 * n_words, 10), (10 * n_words - 1, None)):
             distinct = Distinct(limit)
             for start in range(0, 11, size):

@@ -10,7 +10,7 @@ from support.one_line import one_line
 from support.strategies import CodeSet, code_sets
 
 import hashbench
-from hashbench.relevance.labels import ClassRelevance
+from hashbench.scoring.relevance.labels import ClassRelevance
 
 NAMES = ["ap", "ap@3", "ap(norm=retrieved)@3", "ndcg", "ndcg@2", "precision@2", "precision@r", "recall@2", "auc", "mrr"]
 NAMES += ["f1@3", "structhash_ndcg@4", "ap_worst", "ap_best"]
@@ -73,10 +73,10 @@ def test_metrics_over_all_queries_see_the_smaller_databases() -> None:
     codes, labels = itself()
     found = hashbench.score(codes, codes, labels, labels, "pr_area,pr_area_by_rank", exclude_self=True)
     # the same histogram, made of each query's own database
-    from hashbench import metrics
-    from hashbench.codes import pack
-    from hashbench.histogram import Histogram, count
-    from hashbench.metrics import Metrics
+    from hashbench.scoring import metrics
+    from hashbench.scoring.codes import pack
+    from hashbench.scoring.histogram import Histogram, count
+    from hashbench.scoring.metrics import Metrics
 
     rows = []
     for q in range(12):

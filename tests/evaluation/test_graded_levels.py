@@ -8,10 +8,10 @@ from support import oracles
 from support.one_line import one_line
 
 import hashbench
-from hashbench.codes import pack
-from hashbench.evaluation import arrays
-from hashbench.evaluation.arrays import GRADED, NOT_MULTI_HOT
-from hashbench.histogram import count
+from hashbench.scoring.codes import pack
+from hashbench.scoring.evaluation import arrays
+from hashbench.scoring.evaluation.arrays import GRADED, NOT_MULTI_HOT
+from hashbench.scoring.histogram import count
 
 NAMES = "ap,ndcg,ndcg@3,precision@2,mrr,ap_worst"
 POLICIES = ("expected", "best", "worst", "order")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from support.one_line import one_line
 
-from hashbench.evaluation.paired import compare_paired, holm
+from hashbench.scoring.evaluation.paired import compare_paired, holm
 
 Splits = list[np.ndarray]
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from hashbench.codes import pack
-from hashbench.evaluation.reordered import reordered_recall
+from hashbench.scoring.codes import pack
+from hashbench.scoring.evaluation.reordered import reordered_recall
 
 RNG = np.random.default_rng(5)
 

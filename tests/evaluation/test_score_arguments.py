@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from support.one_line import one_line
 
 import hashbench
-from hashbench.codes import files
-from hashbench.evaluation.scorer import Scorer
-from hashbench.evaluation.scores import Scores
-from hashbench.metrics import Metrics
+from hashbench.scoring.codes import files
+from hashbench.scoring.evaluation.scorer import Scorer
+from hashbench.scoring.evaluation.scores import Scores
+from hashbench.scoring.metrics import Metrics
 
 
 def example(n_bits: int = 12) -> tuple[np.ndarray, ...]:

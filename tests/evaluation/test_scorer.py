@@ -4,10 +4,10 @@ import numpy as np
 from support.one_line import one_line
 
 import hashbench
-from hashbench.codes import pack
-from hashbench.evaluation.scorer import Scorer
-from hashbench.metrics import Metrics
-from hashbench.relevance.labels import from_labels
+from hashbench.scoring.codes import pack
+from hashbench.scoring.evaluation.scorer import Scorer
+from hashbench.scoring.metrics import Metrics
+from hashbench.scoring.relevance.labels import from_labels
 
 RNG = np.random.default_rng(5)
 QUERY = RNG.integers(0, 2, (7, 9))

@@ -11,12 +11,12 @@ from support.python import python
 from support.strategies import CodeSet, code_sets
 
 import hashbench
-from hashbench import metrics
-from hashbench.codes import pack
-from hashbench.evaluation import arrays
-from hashbench.histogram import count
-from hashbench.metrics import Metrics
-from hashbench.relevance.labels import SharedLabelRelevance, from_labels
+from hashbench.scoring import metrics
+from hashbench.scoring.codes import pack
+from hashbench.scoring.evaluation import arrays
+from hashbench.scoring.histogram import count
+from hashbench.scoring.metrics import Metrics
+from hashbench.scoring.relevance.labels import SharedLabelRelevance, from_labels
 
 NAMES = ["ap", "ap@3", "ap(norm=retrieved)@3", "ndcg", "precision@2", "recall@2", "precision@r1", "auc"]
 

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from support.small_pieces import small_pieces
 from support.strategies import CodeSet, code_sets
 
-from hashbench import histogram
-from hashbench.codes import files
-from hashbench.codes.files import Explicit
-from hashbench.evaluation import diagnostics
-from hashbench.evaluation.shard_total import Total, read_total, write_total
-from hashbench.evaluation.shards import CountTask, Source, shards_of
-from hashbench.relevance.labels import ClassRelevance
+from hashbench.running.jobs.shards import CountTask, Source, shards_of
+from hashbench.scoring import histogram
+from hashbench.scoring.codes import files
+from hashbench.scoring.codes.files import Explicit
+from hashbench.scoring.evaluation import diagnostics
+from hashbench.scoring.evaluation.shard_total import Total, read_total, write_total
+from hashbench.scoring.relevance.labels import ClassRelevance
 
 BY_ITEMS = Explicit(layout="items-by-bits")
 
@@ -96,7 +96,7 @@ def test_the_memory_of_a_task_is_that_of_packed_codes_and_labels(
 ) -> None:
     small_pieces(monkeypatch, slab_bytes=1 << 16, items=4096)
     monkeypatch.setattr(diagnostics, "DISTINCT_LIMIT", 1000)
-    monkeypatch.setattr("hashbench.codes.distinct.DISTINCT_BLOCK", 1000)
+    monkeypatch.setattr("hashbench.scoring.codes.distinct.DISTINCT_BLOCK", 1000)
     rng = np.random.default_rng(0)
     np.savez(tmp_path / "queries.npz", query_codes=rng.integers(0, 2, (3, 64), np.uint8), query_labels=[0, 1, 2])
     peaks = {}

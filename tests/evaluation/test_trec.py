@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from support.strategies import CodeSet, code_sets
 
-from hashbench import metrics
-from hashbench.codes import pack
-from hashbench.evaluation import trec
-from hashbench.histogram import count, ties
-from hashbench.histogram.ranking import hamming
-from hashbench.metrics import Metrics
-from hashbench.relevance.labels import from_labels
+from hashbench.scoring import metrics
+from hashbench.scoring.codes import pack
+from hashbench.scoring.evaluation import trec
+from hashbench.scoring.histogram import count, ties
+from hashbench.scoring.histogram.ranking import hamming
+from hashbench.scoring.metrics import Metrics
+from hashbench.scoring.relevance.labels import from_labels
 
 
 def read_run(path: Path) -> dict[str, list[str]]:

@@ -20,23 +20,24 @@ from support.one_line import one_line
 from support.python import python
 from support.small_training import settings
 
-from hashbench import TrainedRun, load, steps, train
-from hashbench.codes import binarize
-from hashbench.codes.files import StoredArray
-from hashbench.contract import BinaryHasher
-from hashbench.datasets.card import load_card
-from hashbench.datasets.custom.from_python import array_of
-from hashbench.datasets.custom.inputs import read_blocks
-from hashbench.datasets.store import open_dataset
-from hashbench.export import numpy_form, onnx_form, script
-from hashbench.export.description import Form, Input
-from hashbench.export.load import ExportedRun
-from hashbench.export.write import export
+from hashbench import TrainedRun, load, train
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.extras import missing
-from hashbench.methods._shallow import Linear, Scaling, ShallowHasher
-from hashbench.runs.guard import load_hasher
-from hashbench.runs.store import Store
+from hashbench.learning import steps
+from hashbench.learning.contract import BinaryHasher
+from hashbench.learning.methods._shallow import Linear, Scaling, ShallowHasher
+from hashbench.running.datasets.card import load_card
+from hashbench.running.datasets.custom.from_python import array_of
+from hashbench.running.datasets.custom.inputs import read_blocks
+from hashbench.running.datasets.store import open_dataset
+from hashbench.running.runs.guard import load_hasher
+from hashbench.running.runs.store import Store
+from hashbench.scoring.codes import binarize
+from hashbench.scoring.codes.files import StoredArray
+from hashbench.showing.export import numpy_form, onnx_form, script
+from hashbench.showing.export.description import Form, Input
+from hashbench.showing.export.load import ExportedRun
+from hashbench.showing.export.write import export
 
 HASHERS = hashers()
 needs_onnx = pytest.mark.skipif(bool(missing("onnx")), reason="the extra onnx is not installed")
@@ -169,7 +170,7 @@ def test_the_arrays_of_all_steps_come_back(name: str, tmp_path: Path, trained: T
 
 def test_the_order_of_items_in_memory_is_of_no_effect() -> None:
     torch = pytest.importorskip("torch")
-    from hashbench.training.hasher import DeepHasher
+    from hashbench.learning.training.hasher import DeepHasher
 
     random = np.random.default_rng(0)
     inputs = random.standard_normal((999, 300))
@@ -190,7 +191,7 @@ def test_the_script_takes_items_row_by_row() -> None:
 @pytest.mark.parametrize("name", HASHERS)
 def test_the_operations_of_pytorch_are_those_of_numpy(name: str) -> None:
     torch = pytest.importorskip("torch")
-    from hashbench.export.torch_form import WholeHashFunction
+    from hashbench.showing.export.torch_form import WholeHashFunction
 
     bits, activations = WholeHashFunction(HASHERS[name], None)(torch.from_numpy(items()))
     expected = HASHERS[name].encode(items())
@@ -225,7 +226,7 @@ def test_of_equal_anchors_the_first_count() -> None:
 
 def test_all_forms_take_the_same_of_equal_anchors(trained: TrainedRun, tmp_path: Path) -> None:
     torch = pytest.importorskip("torch")
-    from hashbench.export.torch_form import WholeHashFunction
+    from hashbench.showing.export.torch_form import WholeHashFunction
 
     hasher, inputs = of_equal_anchors()
     expected = hasher.encode(inputs) > 0
@@ -236,7 +237,7 @@ def test_all_forms_take_the_same_of_equal_anchors(trained: TrainedRun, tmp_path:
 
 @needs_onnx
 def test_a_model_of_onnx_takes_the_same_of_equal_anchors(tmp_path: Path) -> None:
-    from hashbench.export.torch_form import WholeHashFunction
+    from hashbench.showing.export.torch_form import WholeHashFunction
 
     hasher, inputs = of_equal_anchors()
     onnx_form.write(WholeHashFunction(hasher, None), inputs[:2], tmp_path / "hash.onnx")
@@ -254,7 +255,7 @@ def test_a_model_of_onnx_is_read_by_onnxruntime_alone(tmp_path: Path, monkeypatc
 @pytest.mark.slow
 @pytest.mark.parametrize("name", HASHERS)
 def test_a_model_of_onnx_gives_the_same_bits(name: str, tmp_path: Path) -> None:
-    from hashbench.export.torch_form import WholeHashFunction
+    from hashbench.showing.export.torch_form import WholeHashFunction
 
     onnx_form.write(WholeHashFunction(HASHERS[name], None), items(2), tmp_path / "hash.onnx")
     activations = onnx_form.Session(tmp_path / "hash.onnx").activations(items())
@@ -309,7 +310,7 @@ def test_what_the_script_refuses_is_one_line(form: Form, trained: TrainedRun, re
 )
 def test_small_encoders_have_steps(changes: dict[str, str]) -> None:
     torch = pytest.importorskip("torch")
-    from hashbench.training.hasher import DeepHasher
+    from hashbench.learning.training.hasher import DeepHasher
 
     torch.manual_seed(0)
     hasher = DeepHasher(settings(**changes), (8, 8, 3), 16.0)
@@ -325,7 +326,7 @@ def test_small_encoders_have_steps(changes: dict[str, str]) -> None:
 def of_small_features() -> tuple[BinaryHasher, NDArray[np.float32]]:
     """A network of features that are divided by a small deviation, and these features."""
     torch = pytest.importorskip("torch")
-    from hashbench.training.hasher import DeepHasher
+    from hashbench.learning.training.hasher import DeepHasher
 
     torch.manual_seed(0)
     hasher = DeepHasher(settings(model="mlp", normalise="channel_unit_norm"), (512,), 1.0)
@@ -346,7 +347,7 @@ def test_items_whose_norm_overflows_are_refused() -> None:
 
 @needs_onnx
 def test_a_model_of_onnx_refuses_them_too(tmp_path: Path) -> None:
-    from hashbench.export.torch_form import WholeHashFunction
+    from hashbench.showing.export.torch_form import WholeHashFunction
 
     hasher, inputs = of_small_features()
     onnx_form.write(WholeHashFunction(hasher, None), inputs[:2], tmp_path / "hash.onnx")
@@ -369,7 +370,7 @@ def test_the_script_refuses_them_too(
 
 def test_a_network_of_other_layers_has_none() -> None:
     pytest.importorskip("torch")
-    from hashbench.training.hasher import DeepHasher
+    from hashbench.learning.training.hasher import DeepHasher
 
     assert DeepHasher(settings(model="small_cnn", normalise="channel"), (8, 8, 1), 16.0).as_steps() is None
 
@@ -579,7 +580,7 @@ def test_the_command_writes_a_folder_or_nothing(
         ([folder, "--to", "faiss", "--codes"], f"{folder}: an export already: name the run, {run}"),
     ):
         assert hashbench(*first, *words, "--out", tmp_path / "new") == (2, "", f"error: {says}\n")
-    monkeypatch.setattr("hashbench.export.onnx_form.missing", lambda extra: ["onnxruntime"])
+    monkeypatch.setattr("hashbench.showing.export.onnx_form.missing", lambda extra: ["onnxruntime"])
     status, _, error = hashbench(*first, run, "--to onnx --out", tmp_path / "new")
     assert status == 2 and "onnxruntime: not installed: ONNX needs the extra onnx: " in error
     shutil.move(results / "runs" / run, tmp_path / "away")
@@ -590,7 +591,7 @@ def test_the_command_writes_a_folder_or_nothing(
 
 
 def test_a_hash_function_without_steps_is_one_line(trained: TrainedRun, tmp_path: Path) -> None:
-    from hashbench.methods import HashFunction
+    from hashbench.learning.methods import HashFunction
 
     class Own(HashFunction):
         pass
@@ -629,8 +630,12 @@ def test_a_run_by_its_name_is_found_without_what_encodes_and_trains(
     shutil.copytree(results / "rows", tmp_path / "rows")
     (tmp_path / "rows" / "other-s1.jsonl").mkdir()  # cannot be read, and need not be
     code = f"import sys, hashbench; hashbench.load({trained.row.run!r}, results={str(tmp_path)!r})"
-    later = "('hashbench.methods', 'hashbench.runs.execute', 'hashbench.codes.files', 'hashbench.codes.search')"
-    command = [sys.executable, "-c", f"{code}; print([name for name in {later} if name in sys.modules])"]
+    later = "('learning.methods', 'running.runs.execute', 'scoring.codes.files', 'scoring.codes.search')"
+    command = [
+        sys.executable,
+        "-c",
+        f"{code}; print([at for at in {later} if f'hashbench.{{at}}' in sys.modules])",
+    ]
     assert subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip() == "[]"
 
 

@@ -17,12 +17,12 @@ from support.command_line import CommandLine
 from support.stored_toy import parts, store_toy
 
 from hashbench import TrainedRun, train
-from hashbench.codes import pack
-from hashbench.codes.nearest import neighbours_of
-from hashbench.export.codes import README, TARGETS
-from hashbench.export.codes._target import table_of
 from hashbench.foundation import paths
 from hashbench.foundation.extras import how_to_install
+from hashbench.scoring.codes import pack
+from hashbench.scoring.codes.nearest import neighbours_of
+from hashbench.showing.export.codes import README, TARGETS
+from hashbench.showing.export.codes._target import table_of
 
 N = 2000
 Q = 100

@@ -12,12 +12,12 @@ from support.one_line import one_line
 from support.stored_toy import small_images
 from support.toy_dataset import make_toy
 
-from hashbench.datasets.card import load_card
-from hashbench.datasets.download import download
-from hashbench.datasets.store import open_dataset
-from hashbench.features import extract, named, open_features
 from hashbench.foundation import paths
 from hashbench.foundation.provenance import code
+from hashbench.running.datasets.card import load_card
+from hashbench.running.datasets.download import download
+from hashbench.running.datasets.store import open_dataset
+from hashbench.running.features import extract, named, open_features
 
 Pixels = torch.nn.Flatten
 
@@ -147,7 +147,7 @@ def test_features_of_other_data_are_refused(tmp_path: Path, monkeypatch: pytest.
 def test_large_features_are_mapped(monkeypatch: pytest.MonkeyPatch) -> None:
     extract(load_card("digits"), "pixels")
     # a private limit: only features of more than 1 GiB are mapped without it
-    monkeypatch.setattr("hashbench.features._store.IN_MEMORY_BYTES", 1000)
+    monkeypatch.setattr("hashbench.running.features._store.IN_MEMORY_BYTES", 1000)
     features = open_features(load_card("digits"), "pixels").array
     assert isinstance(features, np.memmap)
     np.testing.assert_array_equal(features, open_dataset(load_card("digits")).items.reshape(1797, -1))
@@ -172,7 +172,7 @@ def test_a_matconvnet_file_reaches_the_features(tmp_path: Path, monkeypatch: pyt
     from dataclasses import replace
     from functools import partial
 
-    from hashbench.models import MODELS, vggf
+    from hashbench.learning.models import MODELS, vggf
 
     layers = vggf.layers(tiny.WIDTHS)
     known = vggf.MODEL.pretrained
@@ -188,7 +188,7 @@ def test_a_matconvnet_file_reaches_the_features(tmp_path: Path, monkeypatch: pyt
     done = extract(card, "vggf", str(path), batch=60)
     assert done.shape == (150, tiny.WIDTHS[-1])
     digit = open_dataset(card).items[11].astype(np.float64)
-    from hashbench.models._layers import resize_matrix
+    from hashbench.learning.models._layers import resize_matrix
 
     weights = resize_matrix(8, 224)
     image = (weights @ digit[:, :, 0] @ weights.T)[:, :, None].repeat(3, 2)

@@ -4,7 +4,7 @@ import torch
 from support import slow_gist
 from support.one_line import one_line
 
-from hashbench.features.gist import EXTRACTOR
+from hashbench.running.features.gist import EXTRACTOR
 
 RNG = np.random.default_rng(5)
 

@@ -11,12 +11,12 @@ from support.small_training import embedding
 from support.stored_toy import bright_images, parts, store_toy
 from torchvision import models
 
-from hashbench.datasets.card import load_card
-from hashbench.features import check_name, extract, features_of_items, open_features
 from hashbench.foundation import paths
 from hashbench.foundation.files import file_sha256
-from hashbench.training.hasher import DeepHasher
-from hashbench.training.weights import BackboneFile, content, read, store
+from hashbench.learning.training.hasher import DeepHasher
+from hashbench.learning.training.weights import BackboneFile, content, read, store
+from hashbench.running.datasets.card import load_card
+from hashbench.running.features import check_name, extract, features_of_items, open_features
 
 TINY = {"model": "resnet9", "width": 4 / 64}
 

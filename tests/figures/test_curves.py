@@ -7,11 +7,11 @@ import pytest
 from support.declared_figures import CELLS, ONE_COLUMN, axes_of, declare, filled, row_of, tiny
 from support.one_line import one_line
 
-from hashbench import figures
-from hashbench.figures import FigureSpec
-from hashbench.histogram import Histogram
-from hashbench.runs.row import Row
-from hashbench.runs.store import Store
+from hashbench.running.runs.row import Row
+from hashbench.running.runs.store import Store
+from hashbench.scoring.histogram import Histogram
+from hashbench.showing import figures
+from hashbench.showing.figures import FigureSpec
 
 # one query, four items: a relevant one alone, then a tie of a relevant one and two others
 FIRST = Histogram(np.array([[[0, 1], [2, 1]]]), np.array([0, 1]))

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 from support.toy_root import REPOSITORY
 
-from hashbench import figures
-from hashbench.figures import CellsFile, FigureSpec
-from hashbench.figures.tied_orders import OrdersFile
-from hashbench.runs.store import Store
-from hashbench.tables import spec
-from hashbench.tables.cell import Cell
+from hashbench.running.runs.store import Store
+from hashbench.showing import figures
+from hashbench.showing.figures import CellsFile, FigureSpec
+from hashbench.showing.figures.tied_orders import OrdersFile
+from hashbench.showing.tables import spec
+from hashbench.showing.tables.cell import Cell
 
 SHARED = Path(os.environ.get("HASHBENCH_SHARED", REPOSITORY.parent / "shared"))
 FIGURES = sorted(path.stem for path in (REPOSITORY / "experiments" / "figures").glob("*.toml"))
@@ -85,8 +85,8 @@ def test_sparse_hash_figure_3_is_the_speed_up_of_tables_2_and_4() -> None:
 @pytest.mark.parametrize("dataset", ["flickr1m", "sift1m", "gist1m", "tiny580k"])
 def test_rows_of_the_large_data_sets_hold_each_precision_by_weighted_distances(dataset: str) -> None:
     """The weighted distances are not kept, so a metric that the row lacks is never known."""
-    from hashbench.datasets.card import load_card
-    from hashbench.runs.execute import OF_SORTED
+    from hashbench.running.datasets.card import load_card
+    from hashbench.running.runs.execute import OF_SORTED
 
     held = {*OF_SORTED, *load_card(dataset).protocol("structhash").metrics}
     assert {c.metric for c in cells("structhash_figure3") if c.evaluation == "weighted"} <= held

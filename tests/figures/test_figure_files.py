@@ -6,7 +6,7 @@ import pytest
 from support.declared_figures import CELLS, declare
 from support.one_line import one_line
 
-from hashbench import figures
+from hashbench.showing import figures
 
 TABLE = 'table = "talr_table1"\n'
 

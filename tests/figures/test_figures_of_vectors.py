@@ -5,7 +5,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from hashbench.figures import _front, _vectors
+from hashbench.showing.figures import _front, _vectors
 
 
 def test_dots_of_the_same_bytes_and_recall_stand_side_by_side() -> None:

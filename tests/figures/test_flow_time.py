@@ -6,8 +6,8 @@ from pathlib import Path
 from support.declared_figures import axes_of, declare, filled
 from support.one_line import one_line
 
-from hashbench import figures
-from hashbench.runs.store import Store
+from hashbench.running.runs.store import Store
+from hashbench.showing import figures
 
 
 def record(utc: str, cpu: str, seconds: float) -> None:

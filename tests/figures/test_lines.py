@@ -7,8 +7,8 @@ import pytest
 from support.declared_figures import CELLS, axes_of, declare, filled, row_of, tiny
 from support.one_line import one_line
 
-from hashbench import figures
-from hashbench.figures.lines import expected_speed_up as expected
+from hashbench.showing import figures
+from hashbench.showing.figures.lines import expected_speed_up as expected
 
 SUF = """
 [defaults]

@@ -9,12 +9,12 @@ from support.command_line import CommandLine
 from support.declared_figures import axes_of, declare, filled, row_of, tiny
 from support.one_line import one_line
 
-from hashbench import figures
-from hashbench.codes import files
-from hashbench.figures import csv_text
-from hashbench.runs.data import open_data
-from hashbench.runs.run import Run
-from hashbench.runs.store import Store
+from hashbench.running.runs.data import open_data
+from hashbench.running.runs.run import Run
+from hashbench.running.runs.store import Store
+from hashbench.scoring.codes import files
+from hashbench.showing import figures
+from hashbench.showing.figures import csv_text
 
 KEYS = "queries = 5\ntop = 6\n"
 CELL = """

@@ -9,7 +9,7 @@ from support.declared_figures import CELLS, filled, measured, row_of, tiny
 from support.fake_rows import assert_golden
 from support.python import python
 
-from hashbench.figures import csv_text, pictures
+from hashbench.showing.figures import csv_text, pictures
 
 KINDS_OF_CELLS = ["lines", "tie_ranges"]
 

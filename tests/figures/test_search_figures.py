@@ -8,9 +8,9 @@ from support.declared_figures import axes_of, declare
 from support.one_line import one_line
 from support.searches import SPACES, search_of
 
-from hashbench import figures
-from hashbench.figures import Drawing, search_curves
-from hashbench.runs.store import Store
+from hashbench.running.runs.store import Store
+from hashbench.showing import figures
+from hashbench.showing.figures import Drawing, search_curves
 
 SCORES = {
     "lsh": [[0.4, 0.2], [0.1, 0.1], [0.5, 0.4], [None, None], [0.3, 0.3], [0.35, 0.35]],

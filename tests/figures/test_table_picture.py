@@ -8,11 +8,11 @@ import pytest
 from support.fake_rows import fake_hash, fake_row, sample_spec, sample_table
 from support.python import python
 
-from hashbench.figures import drawing_of_table, picture
-from hashbench.figures._drawing import _drawn
-from hashbench.figures._looks import looks_of
-from hashbench.tables.collect import collect
-from hashbench.tables.table import Table
+from hashbench.showing.figures import drawing_of_table, picture
+from hashbench.showing.figures._drawing import _drawn
+from hashbench.showing.figures._looks import looks_of
+from hashbench.showing.tables.collect import collect
+from hashbench.showing.tables.table import Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -62,7 +62,8 @@ def test_what_users_write_is_no_mathematics() -> None:
 
 
 def test_matplotlib_is_imported_only_to_draw() -> None:
-    code = "import hashbench.figures, hashbench.report.files, hashbench.cli.table, hashbench.cli.status, sys"
+    modules = ("showing.figures", "showing.report.files", "cli.table", "cli.status")
+    code = "\n".join(["import sys", *(f"import hashbench.{module}" for module in modules)])
     heavy = "{'torch', 'sklearn', 'pandas', 'scipy.linalg', 'matplotlib'} & set(sys.modules)"
     python(f"{code}\nassert not {heavy}, {heavy}")
 

@@ -7,11 +7,11 @@ from support.declared_figures import CELLS, axes_of, declare, filled, row_of, ti
 from support.one_line import one_line
 from support.searches import search_of
 
-from hashbench import figures
-from hashbench.figures import drawing_of_table
-from hashbench.figures._panels import DOT
-from hashbench.tables import spec
-from hashbench.tables.collect import collect
+from hashbench.showing import figures
+from hashbench.showing.figures import drawing_of_table
+from hashbench.showing.figures._panels import DOT
+from hashbench.showing.tables import spec
+from hashbench.showing.tables.collect import collect
 
 
 def test_a_bar_is_the_range_and_a_dot_the_tie_aware_value(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 from support.declared_figures import axes_of, declare, filled, tiny
 from support.one_line import one_line
 
-from hashbench import figures
+from hashbench.showing import figures
 
 EXAMPLE = "distances = [1, 1, 1, 2]\nrelevant = [true, false, true, true]\n"
 

@@ -10,7 +10,7 @@ from support.one_line import one_line
 from hashbench.foundation.config import Strict, canonical_json, derive_seed, digest, parse, read_toml
 from hashbench.foundation.files import atomic, require_writable, write_text
 from hashbench.foundation.registry import canonical
-from hashbench.methods import METHODS
+from hashbench.learning.methods import METHODS
 
 
 class Example(Strict):

@@ -17,13 +17,7 @@ from support.one_line import one_line
 
 from hashbench.foundation.arrays import open_arrays, write_arrays
 from hashbench.foundation.errors import HashbenchError
-from hashbench.foundation.files import (
-    all_or_none,
-    atomic,
-    part_prefix,
-    require_output,
-    write_text,
-)
+from hashbench.foundation.files import all_or_none, atomic, part_prefix, require_output, write_text
 
 
 def left(folder: Path) -> list[str]:

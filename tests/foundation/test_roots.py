@@ -8,11 +8,11 @@ from support.on_digits import on_digits
 from support.one_line import one_line
 from support.toy_root import REPOSITORY
 
-from hashbench.datasets.card import cards, load_card
 from hashbench.foundation import paths
 from hashbench.foundation.registry import Catalogue
-from hashbench.runs import settings
-from hashbench.tables import papers, spec
+from hashbench.running.datasets.card import cards, load_card
+from hashbench.running.runs import settings
+from hashbench.showing.tables import papers, spec
 
 CLONE = '[project]\nname = "hashbench"\n'
 TABLE = """

@@ -21,10 +21,10 @@ TRAINED = """
 import sys
 from pathlib import Path
 from threadpoolctl import threadpool_info
-from hashbench.runs.guard import row_of
+from hashbench.running.runs.guard import row_of
 from hashbench.foundation.execution import Execution
-from hashbench.runs.run import Run
-from hashbench.runs.store import Store
+from hashbench.running.runs.run import Run
+from hashbench.running.runs.store import Store
 deep = {"model": "linear", "epochs": 2} if sys.argv[1] == "dpsh" else {}
 run = Run.resolve("digits", "s1", sys.argv[1], {"bits": 8, **deep})
 execution = Execution("cpu", threads=int(sys.argv[2]))

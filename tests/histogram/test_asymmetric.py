@@ -10,12 +10,13 @@ from support import oracles
 from support.one_line import one_line
 from support.strategies import CodeSet, code_sets
 
-from hashbench import metrics, score
-from hashbench.codes import binarize, pack
-from hashbench.histogram.sorted_searches import sorted_searches
-from hashbench.metrics import Metrics
-from hashbench.relevance.labels import ClassRelevance
-from hashbench.relevance.neighbours import NeighbourRelevance
+from hashbench import score
+from hashbench.scoring import metrics
+from hashbench.scoring.codes import binarize, pack
+from hashbench.scoring.histogram.sorted_searches import sorted_searches
+from hashbench.scoring.metrics import Metrics
+from hashbench.scoring.relevance.labels import ClassRelevance
+from hashbench.scoring.relevance.neighbours import NeighbourRelevance
 
 NAMES = ["ap", "ap_worst", "ap_best", "ndcg", "precision@2"]
 

@@ -9,9 +9,9 @@ from support import oracles
 from support.one_line import one_line
 from support.strategies import CodeSet, code_sets
 
-from hashbench.codes import pack
-from hashbench.histogram import Histogram, count, without_itself
-from hashbench.relevance.labels import ClassRelevance, from_labels
+from hashbench.scoring.codes import pack
+from hashbench.scoring.histogram import Histogram, count, without_itself
+from hashbench.scoring.relevance.labels import ClassRelevance, from_labels
 
 
 def counted(drawn: CodeSet, workers: int = 1) -> Histogram:

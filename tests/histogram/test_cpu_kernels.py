@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from support.one_line import one_line
 from support.python import python
 
-from hashbench.codes import Codes, pack, packed
 from hashbench.foundation import parallel
-from hashbench.histogram import count, count_blocks, counts, numpy_kernel
-from hashbench.histogram import numba_kernel as kernels
-from hashbench.histogram.counting import Kernel
-from hashbench.relevance.labels import ClassRelevance, Relevance, SharedLabelRelevance
+from hashbench.scoring.codes import Codes, pack, packed
+from hashbench.scoring.histogram import count, count_blocks, counts, numpy_kernel
+from hashbench.scoring.histogram import numba_kernel as kernels
+from hashbench.scoring.histogram.counting import Kernel
+from hashbench.scoring.relevance.labels import ClassRelevance, Relevance, SharedLabelRelevance
 
 KERNELS = get_args(Kernel)
 BITS = [1, 2, 12, 48, 63, 64, 65, 127, 128, 200, 1000, 4096]

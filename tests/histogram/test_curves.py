@@ -9,10 +9,10 @@ from support import oracles
 from support.one_line import one_line
 from support.strategies import CodeSet, Ranking, code_sets, rankings
 
-from hashbench import metrics
-from hashbench.codes import pack
-from hashbench.histogram import Histogram, count, curves, ties
-from hashbench.metrics import Metrics
+from hashbench.scoring import metrics
+from hashbench.scoring.codes import pack
+from hashbench.scoring.histogram import Histogram, count, curves, ties
+from hashbench.scoring.metrics import Metrics
 
 
 def counted(drawn: CodeSet) -> Histogram:

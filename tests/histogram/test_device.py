@@ -8,7 +8,7 @@ from support.one_line import one_line
 from support.python import python
 
 from hashbench.foundation.parallel import available_cores
-from hashbench.histogram import device
+from hashbench.scoring.histogram import device
 
 MANY = 10**15  # pairs: minutes on any CPU
 
@@ -112,7 +112,7 @@ def test_arrays_are_counted_where_the_first_tensor_on_a_gpu_is(cuda: Any) -> Non
 def test_torch_is_not_imported_where_there_is_no_driver() -> None:
     if device.has_cuda_driver():
         pytest.skip("a CUDA device is here")
-    code = "import sys\nfrom hashbench.histogram.device import for_pairs\nprint(for_pairs('auto', 10**15, 64))"
+    code = "import sys\nfrom hashbench.scoring.histogram.device import for_pairs\nprint(for_pairs('auto', 10**15, 64))"
     code += "\nprint('torch' in sys.modules)"
     assert python(code).split() == ["cpu", "False"]
 

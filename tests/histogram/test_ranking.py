@@ -8,13 +8,13 @@ from support import oracles
 from support.one_line import one_line
 from support.strategies import CodeSet, Ranking, code_sets, rankings
 
-from hashbench import metrics
-from hashbench.codes import pack
-from hashbench.histogram import count, ranking, ties
-from hashbench.histogram.ranking import Distances, hamming
-from hashbench.histogram.ties import Policy
-from hashbench.metrics import Metrics
-from hashbench.relevance.labels import ClassRelevance, Relevance
+from hashbench.scoring import metrics
+from hashbench.scoring.codes import pack
+from hashbench.scoring.histogram import count, ranking, ties
+from hashbench.scoring.histogram.ranking import Distances, hamming
+from hashbench.scoring.histogram.ties import Policy
+from hashbench.scoring.metrics import Metrics
+from hashbench.scoring.relevance.labels import ClassRelevance, Relevance
 
 NAMES = ["ap", "ap(norm=retrieved)@3", "ap_worst", "ndcg", "ndcg@2", "precision@2", "recall@2", "auc"]
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from support.one_line import one_line
 
-from hashbench.histogram.retrieval import CUTOFFS, Reranked, Retrieval
+from hashbench.scoring.histogram.retrieval import CUTOFFS, Reranked, Retrieval
 
 
 def sample(n_items: int = 30, q: int = 3, *, contingency: bool = True) -> Retrieval:

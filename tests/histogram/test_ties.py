@@ -12,13 +12,13 @@ from support.one_line import one_line
 from support.oracles import Order
 from support.strategies import CodeSet, Ranking, code_sets, rankings
 
-from hashbench import metrics
-from hashbench.codes import pack
-from hashbench.histogram import Histogram, count, ranking, ties
-from hashbench.histogram.ranking import hamming
-from hashbench.histogram.ties import Policy
-from hashbench.metrics import Metrics
-from hashbench.relevance.labels import ClassRelevance
+from hashbench.scoring import metrics
+from hashbench.scoring.codes import pack
+from hashbench.scoring.histogram import Histogram, count, ranking, ties
+from hashbench.scoring.histogram.ranking import hamming
+from hashbench.scoring.histogram.ties import Policy
+from hashbench.scoring.metrics import Metrics
+from hashbench.scoring.relevance.labels import ClassRelevance
 
 K = 3
 MEASURES: dict[str, Callable[[Order], object]] = {
@@ -111,7 +111,7 @@ def test_blocks_of_queries_change_nothing(drawn: CodeSet) -> None:
     whole = {policy: evaluate(drawn, NAMES, policy) for policy in get_args(Policy)}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ranking, "PAIRS", 1)
-        patch.setattr("hashbench.metrics._evaluate.BLOCK", 1)
+        patch.setattr("hashbench.scoring.metrics._evaluate.BLOCK", 1)
         for policy in get_args(Policy):
             pieces = evaluate(drawn, NAMES, policy)
             for name in NAMES:

@@ -19,10 +19,10 @@ from support.one_line import one_line
 from support.strategies import CodeSet, code_sets
 from support.torch_on_cpu import count_with_torch, stand_in_for_cuda
 
-from hashbench import histogram
-from hashbench.codes import pack
-from hashbench.histogram import torch_kernel
-from hashbench.relevance.labels import ClassRelevance, Relevance, from_labels
+from hashbench.scoring import histogram
+from hashbench.scoring.codes import pack
+from hashbench.scoring.histogram import torch_kernel
+from hashbench.scoring.relevance.labels import ClassRelevance, Relevance, from_labels
 
 needs_cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device here")
 needs_triton = pytest.mark.skipif(find_spec("triton") is None, reason="no Triton here")
@@ -108,7 +108,7 @@ def test_a_value_that_float32_does_not_hold_is_compared_as_it_is(value: float) -
 def test_where_the_kernel_does_not_compile_matrix_products_count(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from hashbench.histogram import triton_kernel
+    from hashbench.scoring.histogram import triton_kernel
 
     def fails(*arguments: object) -> None:
         raise RuntimeError("Failed to find C compiler.\nPlease specify one")
@@ -143,12 +143,12 @@ def test_memory_that_is_full_is_said_with_what_would_be_right(monkeypatch: pytes
 
 INTERPRETED = """
 import numpy as np, torch, triton, triton.language as tl
-from hashbench import histogram
-from hashbench.histogram import torch_kernel
-from hashbench.histogram import triton_kernel
-from hashbench.relevance.labels import ClassRelevance, SharedLabelRelevance
-from hashbench.codes import pack
-from hashbench.codes.values import CodeValues
+from hashbench.scoring import histogram
+from hashbench.scoring.histogram import torch_kernel
+from hashbench.scoring.histogram import triton_kernel
+from hashbench.scoring.relevance.labels import ClassRelevance, SharedLabelRelevance
+from hashbench.scoring.codes import pack
+from hashbench.scoring.codes.values import CodeValues
 
 @triton.jit
 def popcount(x):  # the interpreter has none
@@ -191,7 +191,7 @@ def test_the_cuda_kernel_compiles_for_a_device_that_is_not_here(
     from triton.backends.compiler import GPUTarget
     from triton.compiler import ASTSource
 
-    from hashbench.histogram import triton_kernel
+    from hashbench.scoring.histogram import triton_kernel
 
     sizes = {"WORDS": 2, "LABEL_WORDS": 1, "LEVELS": 12, "KEYS": 1024, "BLOCK": 2048, "TILES": 16}
     fixed: dict[str, Any] = {**sizes, "popcount": triton_kernel.popcount}

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from support import oracles
 
 from hashbench import score
-from hashbench.histogram.whole_weights import LARGEST_SUM, PART_BITS, whole_weights
+from hashbench.scoring.histogram.whole_weights import LARGEST_SUM, PART_BITS, whole_weights
 
 Draw = Callable[[np.random.Generator, int], tuple[list[Fraction], np.ndarray]]  # what is meant, and what is given
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from hashbench.jobs import fit
-from hashbench.jobs.fit import CONTEXT, GIB, Measured, Usage, jobs_that_fit
-from hashbench.jobs.task import Call, Postponed
+from hashbench.running.jobs import fit
+from hashbench.running.jobs.fit import CONTEXT, GIB, Measured, Usage, jobs_that_fit
+from hashbench.running.jobs.task import Call, Postponed
 
 
 @pytest.mark.parametrize(

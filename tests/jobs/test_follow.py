@@ -17,14 +17,14 @@ from support.dying import dies_once, sleeps
 from support.one_line import one_line
 from support.waiting import lives, until
 
-from hashbench.codes.files import arrays_in
 from hashbench.foundation.errors import HashbenchError
-from hashbench.jobs import follow as following
-from hashbench.jobs import ray
-from hashbench.jobs.follow import all_done, follow
-from hashbench.jobs.local import LocalPool, local_pool
-from hashbench.jobs.ray import RayPool
-from hashbench.jobs.task import Call, Died, NodeError, Postponed, Stopped, Task, TookTooLong
+from hashbench.running.jobs import follow as following
+from hashbench.running.jobs import ray
+from hashbench.running.jobs.follow import all_done, follow
+from hashbench.running.jobs.local import LocalPool, local_pool
+from hashbench.running.jobs.ray import RayPool
+from hashbench.running.jobs.task import Call, Died, NodeError, Postponed, Stopped, Task, TookTooLong
+from hashbench.scoring.codes.files import arrays_in
 
 SIGKILLED = "the worker was ended by SIGKILL: out of memory?"
 

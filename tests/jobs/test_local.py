@@ -15,9 +15,9 @@ import pytest
 from support.waiting import lives, until
 
 from hashbench.cli import _interrupts
-from hashbench.jobs import local
-from hashbench.jobs.local import VISIBLE, Worker, gpus_in_turn
-from hashbench.jobs.task import Call, Died
+from hashbench.running.jobs import local
+from hashbench.running.jobs.local import VISIBLE, Worker, gpus_in_turn
+from hashbench.running.jobs.task import Call, Died
 
 
 @pytest.fixture

@@ -9,9 +9,9 @@ import pytest
 from support.limits import file_size_limit
 
 from hashbench.foundation import paths, provenance
-from hashbench.jobs import node as node_files
-from hashbench.jobs.node import Reader, Sent, run_on_this_node
-from hashbench.jobs.task import Call, DriverFile, Input, NodeError
+from hashbench.running.jobs import node as node_files
+from hashbench.running.jobs.node import Reader, Sent, run_on_this_node
+from hashbench.running.jobs.task import Call, DriverFile, Input, NodeError
 
 HERE = f"on {platform.node()}: "
 

@@ -18,7 +18,7 @@ pytestmark = [
 
 LOCAL = """
 import os, sys, time
-from hashbench.jobs import ray
+from hashbench.running.jobs import ray
 with ray.connected("local"):
     print(os.environ["RAY_AUTH_MODE"], flush=True)
     sys.stdin.readline()

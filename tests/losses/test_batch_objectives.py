@@ -9,7 +9,7 @@ import torch
 from support import batch_oracles as oracle
 from torch import Tensor
 
-from hashbench.losses import (
+from hashbench.learning.losses import (
     LabelSupervision,
     as_row_objective,
     dbdh,

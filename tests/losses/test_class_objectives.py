@@ -10,8 +10,7 @@ import torch
 from support.one_line import one_line
 from torch import Tensor
 
-from hashbench.codes.hadamard import hadamard
-from hashbench.losses import (
+from hashbench.learning.losses import (
     CentreObjective,
     ClassSupervision,
     RowObjective,
@@ -26,9 +25,10 @@ from hashbench.losses import (
     mds_centres,
     orthohash,
 )
-from hashbench.losses._centres import Kind, centres, distances, eigen_signs
-from hashbench.losses._classes import HeadObjective
-from hashbench.losses._codes import bernoulli, bi_half
+from hashbench.learning.losses._centres import Kind, centres, distances, eigen_signs
+from hashbench.learning.losses._classes import HeadObjective
+from hashbench.learning.losses._codes import bernoulli, bi_half
+from hashbench.scoring.codes.hadamard import hadamard
 
 Matrix = list[list[float]]
 Build = Callable[[ClassSupervision, int], RowObjective]

@@ -2,7 +2,7 @@
 
 import torch
 
-from hashbench.losses._codes import signs, straight_through
+from hashbench.learning.losses._codes import signs, straight_through
 
 ACTIVATIONS = [-3.0, -1.0, -0.25, -0.0, 0.0, 1e-30, 0.5, 1.0, 3.0]
 CODES = [-1.0, -1.0, -1.0, -1.0, -1.0, 1.0, 1.0, 1.0, 1.0]

@@ -5,7 +5,7 @@ import pytest
 import torch
 from support.one_line import one_line
 
-from hashbench.losses.cross_entropy import CrossEntropy
+from hashbench.learning.losses.cross_entropy import CrossEntropy
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])

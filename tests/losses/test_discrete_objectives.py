@@ -12,9 +12,9 @@ from support.on_digits import on_digits
 from support.small_training import examples
 from torch import Tensor
 
-from hashbench.contract import ItemRows, SavedHasher, SearchItems
-from hashbench.losses import ClassSupervision, LabelSupervision, adsh, as_row_objective, dpsh, dsdh
-from hashbench.methods import METHODS
+from hashbench.learning.contract import ItemRows, SavedHasher, SearchItems
+from hashbench.learning.losses import ClassSupervision, LabelSupervision, adsh, as_row_objective, dpsh, dsdh
+from hashbench.learning.methods import METHODS
 
 M = 7
 BITS = 4

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from hashbench.losses import (
+from hashbench.learning.losses import (
     dbdh,
     dch,
     dfh,

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from hashbench.losses import gated
+from hashbench.learning.losses import gated
 
 Pairwise = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
 

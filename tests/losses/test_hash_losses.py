@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from hashbench.losses import gated
+from hashbench.learning.losses import gated
 
 N_CLASSES = 4
 D = 7

@@ -13,12 +13,12 @@ from support.on_digits import on_digits
 from support.one_line import one_line
 from torch import Tensor
 
-from hashbench.contract import TrainingData
 from hashbench.foundation.execution import Execution
-from hashbench.losses import ItemObjective, RowObjective, bihalf_u, cibhash, greedyhash_u, ssdh, tbh
-from hashbench.losses._codes import Noise, bi_half
-from hashbench.losses._halves import cosine_gap
-from hashbench.training.loop import Trainer
+from hashbench.learning.contract import TrainingData
+from hashbench.learning.losses import ItemObjective, RowObjective, bihalf_u, cibhash, greedyhash_u, ssdh, tbh
+from hashbench.learning.losses._codes import Noise, bi_half
+from hashbench.learning.losses._halves import cosine_gap
+from hashbench.learning.training.loop import Trainer
 
 Vectors = list[list[float]]
 BITS = 5

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from hashbench.losses import dpsh, dtsh, hashnet
+from hashbench.learning.losses import dpsh, dtsh, hashnet
 
 
 def softplus(x: float) -> float:

@@ -7,7 +7,7 @@ import torch
 from support.one_line import one_line
 from torch import Tensor
 
-from hashbench.losses import LabelSupervision, dpsh, dtsh
+from hashbench.learning.losses import LabelSupervision, dpsh, dtsh
 
 BITS = 6
 

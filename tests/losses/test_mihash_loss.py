@@ -6,8 +6,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from hashbench.losses import mihash
-from hashbench.losses.soft_histogram import relaxed_distance, soft_histogram
+from hashbench.learning.losses import mihash
+from hashbench.learning.losses.soft_histogram import relaxed_distance, soft_histogram
 
 
 def entropy(masses: list[float]) -> float:

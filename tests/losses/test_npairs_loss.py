@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from hashbench.losses import metric_learning
+from hashbench.learning.losses import metric_learning
 
 
 def batch(n: int = 5, d: int = 4, seed: int = 0) -> Tensor:

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from hashbench.losses.soft_histogram import relaxed_distance, soft_histogram
+from hashbench.learning.losses.soft_histogram import relaxed_distance, soft_histogram
 
 
 def bin_by_bin(distance: Tensor, level: Tensor, n_levels: int, n_bits: int, n_bins: int, delta: float) -> Tensor:

@@ -5,9 +5,9 @@ import pytest
 import torch
 from support.one_line import one_line
 
-from hashbench.losses import DistanceSupervision, LabelSupervision
-from hashbench.relevance import percentiles
-from hashbench.relevance.distances import DistanceRelevance
+from hashbench.learning.losses import DistanceSupervision, LabelSupervision
+from hashbench.scoring.relevance import percentiles
+from hashbench.scoring.relevance.distances import DistanceRelevance
 
 
 def of_training(features: np.ndarray) -> DistanceRelevance:

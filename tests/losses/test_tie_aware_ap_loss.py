@@ -6,8 +6,8 @@ import torch
 from torch import Tensor
 
 from hashbench import score
-from hashbench.losses import tie_aware_ap
-from hashbench.losses.soft_histogram import relaxed_distance, soft_histogram
+from hashbench.learning.losses import tie_aware_ap
+from hashbench.learning.losses.soft_histogram import relaxed_distance, soft_histogram
 
 
 def binary_batch(m: int, bits: int, seed: int, n_classes: int = 3) -> tuple[Tensor, Tensor]:

@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from hashbench import score
-from hashbench.losses import tie_aware_ndcg
-from hashbench.losses.soft_histogram import relaxed_distance, soft_histogram
+from hashbench.learning.losses import tie_aware_ndcg
+from hashbench.learning.losses.soft_histogram import relaxed_distance, soft_histogram
 
 
 def graded_batch(m: int, bits: int, seed: int) -> tuple[Tensor, Tensor]:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from hashbench.losses import metric_learning
+from hashbench.learning.losses import metric_learning
 
 Rows = list[list[float]]
 

@@ -5,8 +5,8 @@ import pytest
 from scipy.optimize import minimize_scalar
 from support.fits import data_of, function_of
 
-from hashbench.methods.agh import AnchorGraph, Settings, eigenvectors, thresholds
-from hashbench.steps import anchor_weights, squared_distances
+from hashbench.learning.methods.agh import AnchorGraph, Settings, eigenvectors, thresholds
+from hashbench.learning.steps import anchor_weights, squared_distances
 
 RANDOM = np.random.default_rng(0)
 FEATURES = RANDOM.standard_normal((120, 3))

@@ -3,7 +3,7 @@
 import numpy as np
 from support.fits import data_of, function_of
 
-from hashbench.methods.bilinear import Bilinear, Settings, factors, turned
+from hashbench.learning.methods.bilinear import Bilinear, Settings, factors, turned
 
 RANDOM = np.random.default_rng(0)
 FEATURES = RANDOM.gamma(1.0, 1.0, (60, 20))

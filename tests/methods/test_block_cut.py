@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from hashbench.methods._block_cut import Matrix, cut, descend, energy, submodular_blocks
+from hashbench.learning.methods._block_cut import Matrix, cut, descend, energy, submodular_blocks
 
 
 def symmetric(values: np.ndarray) -> np.ndarray:

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from support.fits import data_of
 
-from hashbench.contract import Floats, TrainingData
-from hashbench.methods import bre
+from hashbench.learning.contract import Floats, TrainingData
+from hashbench.learning.methods import bre
 
 
 def examples(n_classes: int = 3, n: int = 45) -> TrainingData:

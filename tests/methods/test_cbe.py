@@ -6,7 +6,7 @@ from scipy.linalg import circulant
 from scipy.optimize import minimize
 from support.fits import data_of, function_of
 
-from hashbench.methods.cbe import Circulant, Settings, best_spectrum
+from hashbench.learning.methods.cbe import Circulant, Settings, best_spectrum
 
 RANDOM = np.random.default_rng(0)
 

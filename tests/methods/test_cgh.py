@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 from support.on_digits import on_digits
 
-from hashbench.contract import TrainingData
-from hashbench.datasets.card import load_card
-from hashbench.datasets.split import split
-from hashbench.datasets.store import open_dataset
 from hashbench.foundation.execution import Execution
-from hashbench.methods import METHODS
-from hashbench.methods._column_generation import ColumnSettings
-from hashbench.methods._pairs import Neighbours, random_neighbours
-from hashbench.methods.cgh import TripletMaster
+from hashbench.learning.contract import TrainingData
+from hashbench.learning.methods import METHODS
+from hashbench.learning.methods._column_generation import ColumnSettings
+from hashbench.learning.methods._pairs import Neighbours, random_neighbours
+from hashbench.learning.methods.cgh import TripletMaster
+from hashbench.running.datasets.card import load_card
+from hashbench.running.datasets.split import split
+from hashbench.running.datasets.store import open_dataset
 
 
 def settings(**changes: Any) -> ColumnSettings:

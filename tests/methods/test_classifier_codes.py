@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from support.fits import data_of, function_of
 
-from hashbench.methods.classifier_codes import ClassCodes, Settings, hadamard_codes, logistic
+from hashbench.learning.methods.classifier_codes import ClassCodes, Settings, hadamard_codes, logistic
 
 RANDOM = np.random.default_rng(0)
 LABELS = np.arange(150) % 5 * 3  # 0, 3, 6, 9, 12

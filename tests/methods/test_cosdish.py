@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from support.fits import data_of
 
-from hashbench.contract import Floats
-from hashbench.methods import METHODS, cosdish
+from hashbench.learning.contract import Floats
+from hashbench.learning.methods import METHODS, cosdish
 
 LABELS = np.arange(60) % 3
 SETTINGS = cosdish.Settings(features="pixels", bits=6, samples=10, alternations=3, ridge=1.0)

@@ -3,9 +3,9 @@
 import numpy as np
 from support.fits import data_of, function_of
 
-from hashbench.methods import Linear
-from hashbench.methods._anchors import clustered
-from hashbench.methods.density_sensitive import Settings, adjacent
+from hashbench.learning.methods import Linear
+from hashbench.learning.methods._anchors import clustered
+from hashbench.learning.methods.density_sensitive import Settings, adjacent
 
 RANDOM = np.random.default_rng(0)
 FEATURES = RANDOM.gamma(1.0, 1.0, (200, 4)) + 3

@@ -8,14 +8,14 @@ import pytest
 from support.on_digits import on_digits
 from support.one_line import one_line
 
-from hashbench.contract import ItemRows, QuantisedOutput, SavedHasher, SearchItems, TrainingData
 from hashbench.foundation.config import Setting
-from hashbench.histogram import estimates
-from hashbench.histogram.estimates import estimated, pack_numbers, unpack_tight
-from hashbench.methods import METHODS
-from hashbench.methods.rabitq import nearest_numbers
-from hashbench.methods.turboquant import normal_levels
-from hashbench.relevance.labels import from_labels
+from hashbench.learning.contract import ItemRows, QuantisedOutput, SavedHasher, SearchItems, TrainingData
+from hashbench.learning.methods import METHODS
+from hashbench.learning.methods.rabitq import nearest_numbers
+from hashbench.learning.methods.turboquant import normal_levels
+from hashbench.scoring.histogram import estimates
+from hashbench.scoring.histogram.estimates import estimated, pack_numbers, unpack_tight
+from hashbench.scoring.relevance.labels import from_labels
 
 Metric = Literal["l2", "ip"]
 RANDOM = np.random.default_rng(0)

@@ -5,10 +5,10 @@ import pytest
 from support.fits import data_of, function_of
 from support.one_line import one_line
 
-from hashbench.contract import Floats
-from hashbench.methods import METHODS, hc_sdh, sdh
-from hashbench.methods._discrete import AlternatingSettings
-from hashbench.methods._shallow import KernelLinear, ridge_solution
+from hashbench.learning.contract import Floats
+from hashbench.learning.methods import METHODS, hc_sdh, sdh
+from hashbench.learning.methods._discrete import AlternatingSettings
+from hashbench.learning.methods._shallow import KernelLinear, ridge_solution
 
 RANDOM = np.random.default_rng(7)
 LABELS = np.arange(60) % 4

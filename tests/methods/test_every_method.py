@@ -8,17 +8,17 @@ import pytest
 from support.on_digits import on_digits
 from support.one_line import one_line
 
-from hashbench.codes import binarize
-from hashbench.contract import BitSettings, SavedHasher, TrainingData
-from hashbench.datasets.card import load_card
-from hashbench.datasets.split import split
-from hashbench.datasets.store import open_dataset
 from hashbench.foundation.execution import Execution
-from hashbench.methods import METHODS
-from hashbench.models import MODELS
-from hashbench.runs.run import Run
-from hashbench.runs.settings import method_file
-from hashbench.training.settings import DeepSettings
+from hashbench.learning.contract import BitSettings, SavedHasher, TrainingData
+from hashbench.learning.methods import METHODS
+from hashbench.learning.models import MODELS
+from hashbench.learning.training.settings import DeepSettings
+from hashbench.running.datasets.card import load_card
+from hashbench.running.datasets.split import split
+from hashbench.running.datasets.store import open_dataset
+from hashbench.running.runs.run import Run
+from hashbench.running.runs.settings import method_file
+from hashbench.scoring.codes import binarize
 
 FAST = {"epochs": 3, "n_trees": 20}
 FEWER_ANCHORS = {"n_anchors": 40}  # there are 250 training examples, or 125

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from support.on_digits import on_digits
 
-from hashbench.contract import TrainingData
-from hashbench.datasets.card import load_card
-from hashbench.datasets.store import open_dataset
-from hashbench.methods import METHODS
-from hashbench.methods._block_cut import energy
-from hashbench.methods.fasthash import Loss, coupled, losses
+from hashbench.learning.contract import TrainingData
+from hashbench.learning.methods import METHODS
+from hashbench.learning.methods._block_cut import energy
+from hashbench.learning.methods.fasthash import Loss, coupled, losses
+from hashbench.running.datasets.card import load_card
+from hashbench.running.datasets.store import open_dataset
 
 LOSSES: list[Loss] = ["ksh", "hinge"]
 

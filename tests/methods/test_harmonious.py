@@ -4,9 +4,9 @@ import numpy as np
 from scipy.linalg import polar
 from support.fits import data_of, function_of
 
-from hashbench.methods import Linear
-from hashbench.methods._anchors import clustered
-from hashbench.methods.harmonious import Settings
+from hashbench.learning.methods import Linear
+from hashbench.learning.methods._anchors import clustered
+from hashbench.learning.methods.harmonious import Settings
 
 RANDOM = np.random.default_rng(0)
 FEATURES = RANDOM.standard_normal((100, 6)) * [5, 4, 3, 2, 1, 0] + 3

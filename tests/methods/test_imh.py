@@ -3,8 +3,8 @@
 import numpy as np
 from support.fits import data_of, function_of
 
-from hashbench.methods._anchors import AnchorEmbedding
-from hashbench.methods.imh import Settings
+from hashbench.learning.methods._anchors import AnchorEmbedding
+from hashbench.learning.methods.imh import Settings
 
 RANDOM = np.random.default_rng(0)
 FEATURES = RANDOM.standard_normal((90, 4)) + 2

@@ -3,8 +3,8 @@
 import numpy as np
 from support.fits import data_of, function_of
 
-from hashbench.methods import Linear
-from hashbench.methods.isohash import Settings, isotropic
+from hashbench.learning.methods import Linear
+from hashbench.learning.methods.isohash import Settings, isotropic
 
 RANDOM = np.random.default_rng(0)
 FEATURES = RANDOM.standard_normal((200, 8)) * [9, 6, 4, 3, 2, 1, 0.5, 0] + 3

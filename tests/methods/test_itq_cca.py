@@ -7,11 +7,11 @@ import pytest
 from scipy.linalg import eigh, orthogonal_procrustes
 from support.fits import data_of, function_of
 
-from hashbench.contract import Floats
-from hashbench.methods import Linear
-from hashbench.methods._shallow import random_rotation
-from hashbench.methods.itq import rotation
-from hashbench.methods.itq_cca import Settings, canonical
+from hashbench.learning.contract import Floats
+from hashbench.learning.methods import Linear
+from hashbench.learning.methods._shallow import random_rotation
+from hashbench.learning.methods.itq import rotation
+from hashbench.learning.methods.itq_cca import Settings, canonical
 
 RANDOM = np.random.default_rng(4)
 LABELS = np.arange(200) % 5

@@ -7,8 +7,8 @@ import pytest
 from scipy.optimize import OptimizeResult
 from support.fits import data_of
 
-from hashbench.contract import Floats
-from hashbench.methods import METHODS, knnh
+from hashbench.learning.contract import Floats
+from hashbench.learning.methods import METHODS, knnh
 
 RANDOM = np.random.default_rng(6)
 LABELS = np.arange(45) % 3

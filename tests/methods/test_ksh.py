@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from support.fits import data_of
 
-from hashbench.contract import Floats, TrainingData
-from hashbench.methods import ksh
+from hashbench.learning.contract import Floats, TrainingData
+from hashbench.learning.methods import ksh
 
 KERNEL = ksh.Settings(bits=6, features="pixels", hash_functions="kernel", n_anchors=20, iterations=100, tolerance=0.01)
 LINEAR = KERNEL.model_copy(update={"hash_functions": "linear"})

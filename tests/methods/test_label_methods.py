@@ -8,10 +8,10 @@ from support.fits import data_of
 from support.on_digits import on_digits
 
 from hashbench import score
-from hashbench.codes import binarize
-from hashbench.contract import TrainingData, TrainingFailed
-from hashbench.methods import METHODS
-from hashbench.methods._members import labelled_examples
+from hashbench.learning.contract import TrainingData, TrainingFailed
+from hashbench.learning.methods import METHODS
+from hashbench.learning.methods._members import labelled_examples
+from hashbench.scoring.codes import binarize
 
 OF_CLASSES = ["fsdh", "hc_sdh", "itq_cca", "knnh", "sdh"]
 OF_PAIRS = ["cosdish", "lfh"]

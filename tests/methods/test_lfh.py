@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from support.fits import data_of
 
-from hashbench.contract import Floats, TrainingData
-from hashbench.methods import METHODS, cosdish, lfh
+from hashbench.learning.contract import Floats, TrainingData
+from hashbench.learning.methods import METHODS, cosdish, lfh
 
 RANDOM = np.random.default_rng(5)
 LABELS = np.arange(40) % 4

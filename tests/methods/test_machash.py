@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from support.on_digits import on_digits
 
-from hashbench.contract import TrainingData
-from hashbench.datasets.card import load_card
-from hashbench.datasets.store import open_dataset
-from hashbench.methods import METHODS
-from hashbench.methods._block_cut import Matrix, energy, submodular_blocks
-from hashbench.methods.machash import CodeStep, KshCouplings, affinities, ksh_loss
+from hashbench.learning.contract import TrainingData
+from hashbench.learning.methods import METHODS
+from hashbench.learning.methods._block_cut import Matrix, energy, submodular_blocks
+from hashbench.learning.methods.machash import CodeStep, KshCouplings, affinities, ksh_loss
+from hashbench.running.datasets.card import load_card
+from hashbench.running.datasets.store import open_dataset
 
 
 def slow_loss(codes: np.ndarray, pairs: np.ndarray) -> int:

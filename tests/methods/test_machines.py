@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hashbench.methods._machines import machines
+from hashbench.learning.methods._machines import machines
 
 
 @pytest.mark.parametrize("c, tolerance, atol", [(0.7, 1e-5, 2e-2), (0.7, 1e-7, 2e-3), (30.0, 1e-9, 2e-3)])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from support.fits import data_of, function_of
 
-from hashbench.methods.mdsh import Eigenfunctions, Settings, eigenfunctions, histogram, mean_distance
+from hashbench.learning.methods.mdsh import Eigenfunctions, Settings, eigenfunctions, histogram, mean_distance
 
 RANDOM = np.random.default_rng(0)
 FEATURES = RANDOM.standard_normal((300, 5)) * [4, 3, 2, 1, 0.5] + 3

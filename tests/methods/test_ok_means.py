@@ -4,7 +4,7 @@ from itertools import product
 
 import numpy as np
 
-from hashbench.methods.ok_means import quantised
+from hashbench.learning.methods.ok_means import quantised
 
 RANDOM = np.random.default_rng(0)
 X = RANDOM.gamma(1.0, [3.0, 2.0, 1.0], (300, 3))

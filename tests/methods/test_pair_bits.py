@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hashbench.contract import TrainingData
 from hashbench.foundation.execution import Execution
-from hashbench.methods import _column_generation
-from hashbench.methods._column_generation import Perceptrons, flip_costs, flipped, pair_matrix, smoothed
-from hashbench.methods._pairs import Neighbours, random_neighbours
+from hashbench.learning.contract import TrainingData
+from hashbench.learning.methods import _column_generation
+from hashbench.learning.methods._column_generation import Perceptrons, flip_costs, flipped, pair_matrix, smoothed
+from hashbench.learning.methods._pairs import Neighbours, random_neighbours
 
 
 def drawn(seed: int = 0, m: int = 30) -> tuple[Neighbours, np.ndarray, np.ndarray]:

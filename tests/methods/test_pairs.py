@@ -4,9 +4,9 @@ from pathlib import Path
 
 import numpy as np
 
-from hashbench.contract import TrainingData
-from hashbench.methods._pairs import RelevantColumns, relevant_pairs
-from hashbench.relevance.distances import DistanceRelevance
+from hashbench.learning.contract import TrainingData
+from hashbench.learning.methods._pairs import RelevantColumns, relevant_pairs
+from hashbench.scoring.relevance.distances import DistanceRelevance
 
 
 def test_pairs_are_the_same_both_ways_where_each_example_has_its_own_threshold(tmp_path: Path) -> None:

@@ -5,8 +5,8 @@ from sklearn.decomposition import PCA
 from support.fits import data_of
 from support.one_line import one_line
 
-from hashbench.contract import TrainingData
-from hashbench.methods import METHODS, ShallowSettings
+from hashbench.learning.contract import TrainingData
+from hashbench.learning.methods import METHODS, ShallowSettings
 
 METHOD = METHODS.get("pca_sign")
 FEATURES = np.random.default_rng(0).standard_normal((40, 6)) * [5, 4, 3, 2, 1, 0] + 7

@@ -7,17 +7,17 @@ import pytest
 from support.on_digits import on_digits
 from support.one_line import one_line
 
-from hashbench import metrics
-from hashbench.contract import ItemRows, SearchItems, TrainingData
 from hashbench.foundation.config import Setting
-from hashbench.histogram.ranking import Rankings, by_tables
-from hashbench.methods import METHODS
-from hashbench.methods._products import Quantiser, codebooks
-from hashbench.methods._quantiser import QuantisingHasher
-from hashbench.metrics import Metrics
-from hashbench.relevance.labels import from_labels
-from hashbench.runs.guard import row_of
-from hashbench.runs.store import Store
+from hashbench.learning.contract import ItemRows, SearchItems, TrainingData
+from hashbench.learning.methods import METHODS
+from hashbench.learning.methods._products import Quantiser, codebooks
+from hashbench.learning.methods._quantiser import QuantisingHasher
+from hashbench.running.runs.guard import row_of
+from hashbench.running.runs.store import Store
+from hashbench.scoring import metrics
+from hashbench.scoring.histogram.ranking import Rankings, by_tables
+from hashbench.scoring.metrics import Metrics
+from hashbench.scoring.relevance.labels import from_labels
 
 RANDOM = np.random.default_rng(0)
 # neighbouring features depend on each other, then all are turned: PQ of the turned ones loses most

@@ -5,8 +5,8 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from hashbench.methods._pairs import Neighbours
-from hashbench.methods.structhash import COSTS, Loss, cost_tables, most_violated, ndcg, random_rankings
+from hashbench.learning.methods._pairs import Neighbours
+from hashbench.learning.methods.structhash import COSTS, Loss, cost_tables, most_violated, ndcg, random_rankings
 
 LOSSES: tuple[Loss, ...] = ("auc", "ndcg")
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from hashbench.contract import SavedHasher, TrainingData
-from hashbench.methods import METHODS
-from hashbench.methods._shallow import as_features, scaling_of
-from hashbench.training.inputs import ChannelUnitNormalisation, UnitNormalisation
+from hashbench.learning.contract import SavedHasher, TrainingData
+from hashbench.learning.methods import METHODS
+from hashbench.learning.methods._shallow import as_features, scaling_of
+from hashbench.learning.training.inputs import ChannelUnitNormalisation, UnitNormalisation
 
 RANDOM = np.random.default_rng(0)
 IMAGES = RANDOM.integers(0, 256, (20, 4, 5, 3), dtype=np.uint8)

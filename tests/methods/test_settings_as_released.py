@@ -5,10 +5,10 @@ from pathlib import Path
 import numpy as np
 from support.one_line import one_line
 
-from hashbench.contract import TrainingData
-from hashbench.methods import METHODS
-from hashbench.relevance.distances import DistanceRelevance
-from hashbench.runs.run import Run
+from hashbench.learning.contract import TrainingData
+from hashbench.learning.methods import METHODS
+from hashbench.running.runs.run import Run
+from hashbench.scoring.relevance.distances import DistanceRelevance
 
 # train_val.prototxt and solver.prototxt: base_lr, class_num
 

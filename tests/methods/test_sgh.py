@@ -5,9 +5,9 @@ import pytest
 from scipy.linalg import eigh
 from support.fits import data_of, function_of
 
-from hashbench.methods._shallow import KernelLinear, Scaling
-from hashbench.methods.sgh import Settings, seen, sequential
-from hashbench.steps import squared_distances
+from hashbench.learning.methods._shallow import KernelLinear, Scaling
+from hashbench.learning.methods.sgh import Settings, seen, sequential
+from hashbench.learning.steps import squared_distances
 
 RANDOM = np.random.default_rng(0)
 FEATURES = Scaling(np.zeros(5)).apply(RANDOM.standard_normal((80, 5)))

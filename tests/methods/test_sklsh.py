@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from support.fits import data_of
 
-from hashbench.codes import binarize
-from hashbench.methods import METHODS
-from hashbench.methods.sklsh import Settings
+from hashbench.learning.methods import METHODS
+from hashbench.learning.methods.sklsh import Settings
+from hashbench.scoring.codes import binarize
 
 METHOD = METHODS.get("sklsh")
 RANDOM = np.random.default_rng(0)

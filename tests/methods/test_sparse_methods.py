@@ -12,21 +12,21 @@ from support.command_line import CommandLine
 from support.on_digits import on_digits
 from support.one_line import one_line
 
-from hashbench import metrics
 from hashbench.foundation.config import Setting
 from hashbench.foundation.execution import Execution
-from hashbench.histogram import Histogram
-from hashbench.histogram.retrieval import Retrieval
-from hashbench.metrics import Metrics
-from hashbench.relevance.labels import ClassRelevance
-from hashbench.runs.data import open_data
-from hashbench.runs.execute import OF_CODES, OF_RETRIEVAL
-from hashbench.runs.guard import load_hasher, row_of
-from hashbench.runs.row import Row
-from hashbench.runs.run import Run
-from hashbench.runs.store import Store
-from hashbench.sparse.codes import top_k
-from hashbench.sparse.hasher import SparseHasher
+from hashbench.learning.sparse.codes import top_k
+from hashbench.learning.sparse.hasher import SparseHasher
+from hashbench.running.runs.data import open_data
+from hashbench.running.runs.execute import OF_CODES, OF_RETRIEVAL
+from hashbench.running.runs.guard import load_hasher, row_of
+from hashbench.running.runs.row import Row
+from hashbench.running.runs.run import Run
+from hashbench.running.runs.store import Store
+from hashbench.scoring import metrics
+from hashbench.scoring.histogram import Histogram
+from hashbench.scoring.histogram.retrieval import Retrieval
+from hashbench.scoring.metrics import Metrics
+from hashbench.scoring.relevance.labels import ClassRelevance
 
 # two epochs of ten steps of ten images, two of each of five classes, in a network without convolutions
 SMALL = {"model": "mlp", "augment": "none", "augment_per": "item", "epochs": 2, "steps_per_epoch": 10}

@@ -5,8 +5,8 @@ import math
 import numpy as np
 from support.fits import data_of, function_of
 
-from hashbench.methods import ShallowSettings
-from hashbench.methods.spectral_hashing import BoxEigenfunctions
+from hashbench.learning.methods import ShallowSettings
+from hashbench.learning.methods.spectral_hashing import BoxEigenfunctions
 
 RANDOM = np.random.default_rng(0)
 

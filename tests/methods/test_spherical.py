@@ -3,9 +3,9 @@
 import numpy as np
 from support.fits import data_of, function_of
 
-from hashbench.codes import binarize
-from hashbench.methods import spherical
-from hashbench.methods.spherical import Settings, Spheres
+from hashbench.learning.methods import spherical
+from hashbench.learning.methods.spherical import Settings, Spheres
+from hashbench.scoring.codes import binarize
 
 RANDOM = np.random.default_rng(0)
 FEATURES = RANDOM.standard_normal((400, 10)) + 3

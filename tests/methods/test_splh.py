@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from support.fits import data_of
 
-from hashbench.contract import Floats, TrainingData
-from hashbench.methods import splh
+from hashbench.learning.contract import Floats, TrainingData
+from hashbench.learning.methods import splh
 
 SETTINGS = splh.Settings(bits=5, features="pixels", eta=0.3, alpha=2.0, n_pairs=7)
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from support.fits import data_of
 
-from hashbench.contract import Floats, TrainingData
-from hashbench.methods import sth
+from hashbench.learning.contract import Floats, TrainingData
+from hashbench.learning.methods import sth
 
 SETTINGS = sth.Settings(bits=5, features="pixels", n_neighbours=4, c=1.0, unit_norm=True, at_median="zero")
 

@@ -10,15 +10,15 @@ import pytest
 from scipy.optimize import linprog
 from support.on_digits import on_digits
 
-from hashbench.contract import TrainingData, TrainingFailed
-from hashbench.datasets.card import load_card
-from hashbench.datasets.split import split
-from hashbench.datasets.store import open_dataset
 from hashbench.foundation.execution import Execution
-from hashbench.methods import METHODS, _column_generation
-from hashbench.methods._column_generation import Rows
-from hashbench.methods._pairs import Neighbours
-from hashbench.methods.structhash import COSTS, Loss, Settings, StructuredMaster
+from hashbench.learning.contract import TrainingData, TrainingFailed
+from hashbench.learning.methods import METHODS, _column_generation
+from hashbench.learning.methods._column_generation import Rows
+from hashbench.learning.methods._pairs import Neighbours
+from hashbench.learning.methods.structhash import COSTS, Loss, Settings, StructuredMaster
+from hashbench.running.datasets.card import load_card
+from hashbench.running.datasets.split import split
+from hashbench.running.datasets.store import open_dataset
 
 LOSSES: tuple[Loss, ...] = ("auc", "ndcg")
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hashbench.methods._trees import BINS, Trees, TreeSettings, binned, boosted, stacked
+from hashbench.learning.methods._trees import BINS, Trees, TreeSettings, binned, boosted, stacked
 
 ALL = 10**6
 

@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 from support.on_digits import on_digits
 from support.one_line import one_line
 
-from hashbench.contract import BitSettings, TrainingData, TrainingFailed
 from hashbench.foundation.config import Setting
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.execution import Execution
-from hashbench.methods import METHODS, ShallowSettings
+from hashbench.learning.contract import BitSettings, TrainingData, TrainingFailed
+from hashbench.learning.methods import METHODS, ShallowSettings
 
 SHALLOW = [name for name in METHODS.names if issubclass(METHODS.get(name).settings, ShallowSettings)]
 SUPERVISED = [name for name in SHALLOW if METHODS.get(name).supervision != "none"]

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from support.one_line import one_line
 
 from hashbench.foundation.errors import HashbenchError
-from hashbench.metrics import METRICS, NamedMetric
-from hashbench.metrics._name import split_names
+from hashbench.scoring.metrics import METRICS, NamedMetric
+from hashbench.scoring.metrics._name import split_names
 
 CANONICAL = [
     "ap",

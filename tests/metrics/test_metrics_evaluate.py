@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from support.one_line import one_line
 from support.strategies import CodeSet, code_sets
 
-from hashbench import metrics
-from hashbench.codes import pack
-from hashbench.histogram import Histogram, count
-from hashbench.metrics import Metrics
+from hashbench.scoring import metrics
+from hashbench.scoring.codes import pack
+from hashbench.scoring.histogram import Histogram, count
+from hashbench.scoring.metrics import Metrics
 
 NAMES = ["ap", "ap(norm=retrieved)@3", "ndcg", "precision@2", "recall@r1", "structhash_ndcg@3"]
 
@@ -22,8 +22,8 @@ def random_histogram(n_queries: int, n_levels: int = 2) -> Histogram:
 
 def test_blocks_of_queries_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = metrics.evaluate(random_histogram(23, 3), Metrics.parse(NAMES))
-    monkeypatch.setattr("hashbench.metrics._evaluate.BLOCK", 40)
-    monkeypatch.setattr("hashbench.metrics.ap.WINDOW", 1)
+    monkeypatch.setattr("hashbench.scoring.metrics._evaluate.BLOCK", 40)
+    monkeypatch.setattr("hashbench.scoring.metrics.ap.WINDOW", 1)
     pieces = metrics.evaluate(random_histogram(23, 3), Metrics.parse(NAMES))
     for name in NAMES:
         np.testing.assert_allclose(whole[name], pieces[name], rtol=0, atol=1e-15)

@@ -10,9 +10,9 @@ from support import oracles
 from support.oracles import Order
 from support.strategies import Ranking, rankings
 
-from hashbench import metrics
-from hashbench.histogram import Histogram
-from hashbench.metrics import Metrics
+from hashbench.scoring import metrics
+from hashbench.scoring.histogram import Histogram
+from hashbench.scoring.metrics import Metrics
 
 
 def measured(name: str, ranking: Ranking) -> float:

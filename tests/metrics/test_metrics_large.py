@@ -7,14 +7,14 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from hashbench import metrics
-from hashbench.histogram import Histogram
-from hashbench.metrics import Metrics, evaluate_with_extremes
+from hashbench.scoring import metrics
+from hashbench.scoring.histogram import Histogram
+from hashbench.scoring.metrics import Metrics, evaluate_with_extremes
 
 # The parts of the closed forms: they are exact to the last place, which a metric, a mean of their sums, does not show.
-from hashbench.metrics._formula import Groups, rank_sums
-from hashbench.metrics._prefix import STEP, TABLE, discount, harmonic
-from hashbench.metrics.ap import half_width, mass
+from hashbench.scoring.metrics._formula import Groups, rank_sums
+from hashbench.scoring.metrics._prefix import STEP, TABLE, discount, harmonic
+from hashbench.scoring.metrics.ap import half_width, mass
 
 MILLION = 1_000_000
 

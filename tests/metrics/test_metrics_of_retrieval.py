@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.one_line import one_line
 
-from hashbench import metrics
-from hashbench.histogram import Histogram
-from hashbench.histogram.retrieval import CUTOFFS, Reranked, Retrieval
-from hashbench.metrics import Metrics, MetricValue, NamedMetric
+from hashbench.scoring import metrics
+from hashbench.scoring.histogram import Histogram
+from hashbench.scoring.histogram.retrieval import CUTOFFS, Reranked, Retrieval
+from hashbench.scoring.metrics import Metrics, MetricValue, NamedMetric
 
 HISTOGRAM = Histogram(np.array([[[1, 1], [2, 0]]]), np.array([0, 1]))
 

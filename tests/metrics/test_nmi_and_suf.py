@@ -6,11 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.one_line import one_line
 
-from hashbench.histogram.retrieval import CUTOFFS, Reranked, Retrieval
-from hashbench.metrics import MetricName, nmi
-from hashbench.metrics.suf import speed_up
-from hashbench.sparse.codes import SparseCodes
-from hashbench.sparse.evaluate import contingency
+from hashbench.learning.sparse.codes import SparseCodes
+from hashbench.learning.sparse.evaluate import contingency
+from hashbench.scoring.histogram.retrieval import CUTOFFS, Reranked, Retrieval
+from hashbench.scoring.metrics import MetricName, nmi
+from hashbench.scoring.metrics.suf import speed_up
 
 
 def nmi_of_items(bucket: np.ndarray, label: np.ndarray) -> float:

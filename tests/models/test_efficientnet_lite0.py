@@ -8,10 +8,10 @@ reference = pytest.importorskip("efficientnet_lite_pytorch", reason="efficientne
 
 from support.one_line import one_line  # noqa: E402
 
-from hashbench.features import _network, named  # noqa: E402
-from hashbench.models import MODELS  # noqa: E402
-from hashbench.models._layers import Preprocessor, SamePadding  # noqa: E402
-from hashbench.models._weights import fill  # noqa: E402
+from hashbench.learning.models import MODELS  # noqa: E402
+from hashbench.learning.models._layers import Preprocessor, SamePadding  # noqa: E402
+from hashbench.learning.models._weights import fill  # noqa: E402
+from hashbench.running.features import _network, named  # noqa: E402
 
 NAME = "efficientnet_lite0"
 

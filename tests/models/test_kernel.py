@@ -9,11 +9,11 @@ import torch
 from support.one_line import one_line
 from support.small_training import Spread, examples, same, settings
 
-from hashbench.contract import TrainingData
-from hashbench.methods import METHODS
-from hashbench.models._layers import KernelResponses
-from hashbench.training.hasher import DeepHasher
-from hashbench.training.loop import Trainer
+from hashbench.learning.contract import TrainingData
+from hashbench.learning.methods import METHODS
+from hashbench.learning.models._layers import KernelResponses
+from hashbench.learning.training.hasher import DeepHasher
+from hashbench.learning.training.loop import Trainer
 
 CHANGES: dict[str, Any] = {"model": "kernel", "width": 0.1, "normalise": "pixel_mean", "augment": "none"}
 ANCHORS = 30

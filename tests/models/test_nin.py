@@ -5,8 +5,8 @@ torch = pytest.importorskip("torch")
 
 from support.one_line import one_line  # noqa: E402
 
-from hashbench.models import MODELS, encoder  # noqa: E402
-from hashbench.models.nin import BLOCKS, SLOPE, nin  # noqa: E402
+from hashbench.learning.models import MODELS, encoder  # noqa: E402
+from hashbench.learning.models.nin import BLOCKS, SLOPE, nin  # noqa: E402
 
 
 def slow_pool(values, reduce):

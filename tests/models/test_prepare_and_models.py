@@ -6,8 +6,8 @@ from support import tiny_matconvnet as tiny
 from support.one_line import one_line
 from support.python import python
 
-from hashbench.models import MODELS, Input, encoder
-from hashbench.models._layers import Preprocessor, resize_matrix
+from hashbench.learning.models import MODELS, Input, encoder
+from hashbench.learning.models._layers import Preprocessor, resize_matrix
 
 RNG = np.random.default_rng(0)
 
@@ -144,6 +144,6 @@ def test_a_network_that_cannot_take_the_images_says_so() -> None:
 
 
 def test_listing_models_imports_no_torch() -> None:
-    code = "import sys; from hashbench.models import MODELS; [MODELS.get(name) for name in MODELS.names];"
+    code = "import sys; from hashbench.learning.models import MODELS; [MODELS.get(name) for name in MODELS.names];"
     code += "print('torch' in sys.modules)"
     assert python(code).strip() == "False"

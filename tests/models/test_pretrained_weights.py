@@ -13,9 +13,9 @@ from support.one_line import one_line
 from torch import nn
 
 from hashbench.foundation import paths
-from hashbench.models import MODELS, Pretrained, vggf
-from hashbench.models._layers import Preprocessor
-from hashbench.models._weights import fill
+from hashbench.learning.models import MODELS, Pretrained, vggf
+from hashbench.learning.models._layers import Preprocessor
+from hashbench.learning.models._weights import fill
 
 LAYERS = vggf.layers(tiny.WIDTHS)
 OFFICIAL = vggf.MODEL.pretrained

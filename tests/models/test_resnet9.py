@@ -4,7 +4,7 @@ import pytest
 import torch
 from support.one_line import one_line
 
-from hashbench.models import MODELS
+from hashbench.learning.models import MODELS
 
 RESNET9 = MODELS.get("resnet9")
 

@@ -14,11 +14,11 @@ from safetensors.torch import save_file  # noqa: E402
 from support.on_digits import on_digits  # noqa: E402
 from support.one_line import one_line  # noqa: E402
 
-from hashbench.features import features_of_items, named  # noqa: E402
 from hashbench.foundation.execution import Execution  # noqa: E402
-from hashbench.models import MODELS, canonical_model  # noqa: E402
-from hashbench.runs.guard import row_of  # noqa: E402
-from hashbench.runs.store import Store  # noqa: E402
+from hashbench.learning.models import MODELS, canonical_model  # noqa: E402
+from hashbench.running.features import features_of_items, named  # noqa: E402
+from hashbench.running.runs.guard import row_of  # noqa: E402
+from hashbench.running.runs.store import Store  # noqa: E402
 
 ITEMS = np.random.default_rng(0).integers(0, 256, (2, 32, 32, 3), dtype=np.uint8)
 

@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.one_line import one_line
 
-from hashbench.codes import pack
-from hashbench.histogram import count, count_blocks
-from hashbench.relevance import distances
-from hashbench.relevance.distances import DistanceRelevance
+from hashbench.scoring.codes import pack
+from hashbench.scoring.histogram import count, count_blocks
+from hashbench.scoring.relevance import distances
+from hashbench.scoring.relevance.distances import DistanceRelevance
 
 
 def by_loop(relevance: DistanceRelevance) -> np.ndarray:

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.one_line import one_line
 
-from hashbench.relevance.labels import ClassRelevance, SharedLabelRelevance, from_labels
+from hashbench.scoring.relevance.labels import ClassRelevance, SharedLabelRelevance, from_labels
 
 
 def test_classes_agree_or_do_not_and_a_negative_id_is_no_class() -> None:

@@ -14,10 +14,10 @@ from support.strategies import CodeSet, code_sets
 from support.torch_on_cpu import count_with_torch
 
 import hashbench
-from hashbench.codes import pack
-from hashbench.histogram import count, count_blocks, counts, ranking
-from hashbench.metrics import Metrics, evaluate_with_extremes
-from hashbench.relevance.neighbours import NeighbourRelevance
+from hashbench.scoring.codes import pack
+from hashbench.scoring.histogram import count, count_blocks, counts, ranking
+from hashbench.scoring.metrics import Metrics, evaluate_with_extremes
+from hashbench.scoring.relevance.neighbours import NeighbourRelevance
 
 POLICIES = ("expected", "best", "worst", "order")
 

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.one_line import one_line
 
-from hashbench.relevance import percentiles as by_rank
-from hashbench.relevance.distances import euclidean
-from hashbench.relevance.percentiles import nearest, percentiles
+from hashbench.scoring.relevance import percentiles as by_rank
+from hashbench.scoring.relevance.distances import euclidean
+from hashbench.scoring.relevance.percentiles import nearest, percentiles
 
 PERCENTS = [5, 1, 0.2, 0.1]
 

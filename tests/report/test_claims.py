@@ -24,11 +24,11 @@ from support import committed
 from support.fake_rows import SAMPLE, fake_hash, fake_row, sample_spec
 from support.toy_root import REPOSITORY
 
-from hashbench.evaluation.paired import compare_paired
 from hashbench.foundation.config import canonical_json
-from hashbench.runs import query_scores
-from hashbench.tables.collect import collect
-from hashbench.tables.table import Table
+from hashbench.running.runs import query_scores
+from hashbench.scoring.evaluation.paired import compare_paired
+from hashbench.showing.tables.collect import collect
+from hashbench.showing.tables.table import Table
 
 Load = Callable[[str, str], np.ndarray | None]  # of a run and a measure, such as AP: its value for each query
 SAMPLES = 2000

@@ -13,12 +13,12 @@ import pytest
 from support import committed
 from support.toy_root import REPOSITORY
 
-from hashbench import figures
-from hashbench.report import files
-from hashbench.report.readme import QUICKSTART, results_readme
-from hashbench.tables import spec
-from hashbench.tables.collect import collect
-from hashbench.tables.table import Measured, Table, TableCell
+from hashbench.showing import figures
+from hashbench.showing.report import files
+from hashbench.showing.report.readme import QUICKSTART, results_readme
+from hashbench.showing.tables import spec
+from hashbench.showing.tables.collect import collect
+from hashbench.showing.tables.table import Measured, Table, TableCell
 
 TEXT = (REPOSITORY / "results" / "REPORT.md").read_text(encoding="utf-8")
 SECTIONS = re.split(r"^##+ ", TEXT, flags=re.MULTILINE)[1:]

@@ -15,10 +15,10 @@ from support.fake_rows import row_of_run, with_config
 from support.on_digits import on_digits
 from support.report_root import MEANS, report_root, tiny_row
 
-from hashbench.report import page as page_module
-from hashbench.report.contents import gather
-from hashbench.runs.row import Row
-from hashbench.runs.store import Store
+from hashbench.running.runs.row import Row
+from hashbench.running.runs.store import Store
+from hashbench.showing.report import page as page_module
+from hashbench.showing.report.contents import gather
 
 HOSTILE = '</script><script>alert("1")</script><img src=x onerror=alert(2)>'
 
@@ -195,8 +195,8 @@ def test_a_kept_picture_of_a_figure_that_cannot_be_drawn_here_is_shown(tmp_path:
 
     from PIL import Image
 
-    from hashbench.figures import Drawing
-    from hashbench.report.contents import picture
+    from hashbench.showing.figures import Drawing
+    from hashbench.showing.report.contents import picture
 
     nothing = Drawing([], (1, 1), lambda _: None, 0, f"not drawn here: {tmp_path}/runs/a: no codes", keeps_files=True)
     spec: Any = SimpleNamespace(name="kept")

@@ -9,12 +9,12 @@ from support.command_line import CommandLine
 from support.one_line import one_line
 from support.stored_toy import small_images
 
-from hashbench.runs import execute
-from hashbench.runs.command import train_command
-from hashbench.runs.guard import row_of
-from hashbench.runs.run import Run
-from hashbench.runs.store import Store
-from hashbench.tables.cell_runs import sort_out
+from hashbench.running.runs import execute
+from hashbench.running.runs.command import train_command
+from hashbench.running.runs.guard import row_of
+from hashbench.running.runs.run import Run
+from hashbench.running.runs.store import Store
+from hashbench.showing.tables.cell_runs import sort_out
 
 
 @pytest.fixture

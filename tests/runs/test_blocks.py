@@ -8,9 +8,9 @@ from support import stored_rows
 from support.fake_rows import SAMPLE_CELLS, fake_row
 
 from hashbench.foundation.errors import CheckFailed
-from hashbench.runs import blocks
-from hashbench.runs.row import MOST_OF_ROW, to_line
-from hashbench.runs.store import Store, lines_in
+from hashbench.running.runs import blocks
+from hashbench.running.runs.row import MOST_OF_ROW, to_line
+from hashbench.running.runs.store import Store, lines_in
 
 COMMITTED = Store(Path(__file__).resolve().parents[2] / "results")
 LINES = [to_line(fake_row(SAMPLE_CELLS[0], seed, ap=0.5)) for seed in range(blocks.FEWEST_ROWS)]

@@ -4,10 +4,10 @@ import pytest
 from support.one_line import one_line
 from support.toy_root import REPOSITORY
 
-from hashbench.runs.command import train_command
-from hashbench.runs.row import Arithmetic, Row
-from hashbench.runs.run import Run
-from hashbench.runs.store import Store
+from hashbench.running.runs.command import train_command
+from hashbench.running.runs.row import Arithmetic, Row
+from hashbench.running.runs.run import Run
+from hashbench.running.runs.store import Store
 
 
 def a_row() -> Row:

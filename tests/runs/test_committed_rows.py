@@ -10,10 +10,10 @@ from support.toy_root import REPOSITORY
 
 from hashbench.cli._options import parse_settings
 from hashbench.foundation.errors import HashbenchError
-from hashbench.runs.command import train_command
-from hashbench.runs.row import Row, from_line, to_line
-from hashbench.runs.run import Run
-from hashbench.runs.store import Line, Store, lines_of
+from hashbench.running.runs.command import train_command
+from hashbench.running.runs.row import Row, from_line, to_line
+from hashbench.running.runs.run import Run
+from hashbench.running.runs.store import Line, Store, lines_of
 
 STORE = Store(REPOSITORY / "results")
 

@@ -9,10 +9,10 @@ import pytest
 from PIL import Image
 from support.command_line import CommandLine, status
 
-from hashbench.datasets.card import load_card
-from hashbench.methods import METHODS
-from hashbench.runs.run import Run
-from hashbench.training.settings import DeepSettings
+from hashbench.learning.methods import METHODS
+from hashbench.learning.training.settings import DeepSettings
+from hashbench.running.datasets.card import load_card
+from hashbench.running.runs.run import Run
 
 LITE0 = "efficientnet_lite0_128px"
 OF_CODES = [name for name, method in METHODS.usable() if method.group in ("deep", "shallow", "quantisation")]

@@ -13,8 +13,8 @@ from support.one_line import one_line
 from support.stored_rows import edited
 
 from hashbench.foundation.errors import CheckFailed
-from hashbench.runs.row import from_line
-from hashbench.runs.store import Store
+from hashbench.running.runs.row import from_line
+from hashbench.running.runs.store import Store
 
 GOOD = min(
     line.text

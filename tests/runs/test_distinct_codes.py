@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.on_digits import on_digits
 
-from hashbench.codes import files, pack
-from hashbench.codes.distinct import DistinctCodes, count_distinct
-from hashbench.runs.guard import row_of
-from hashbench.runs.store import Store
+from hashbench.running.runs.guard import row_of
+from hashbench.running.runs.store import Store
+from hashbench.scoring.codes import files, pack
+from hashbench.scoring.codes.distinct import DistinctCodes, count_distinct
 
 
 def distinct_of(path: Path) -> DistinctCodes:

@@ -9,21 +9,21 @@ from numpy.typing import NDArray
 from support.one_line import one_line
 from support.stored_toy import parts, store_toy
 
-from hashbench import contract as hasher_module
-from hashbench import histogram
-from hashbench.codes import files, pack
-from hashbench.contract import BinaryHasher, BinaryOutput, ItemRows, SearchItems
-from hashbench.datasets import stored_file
-from hashbench.datasets.card import load_card
-from hashbench.datasets.split import Split
-from hashbench.datasets.store import open_dataset
-from hashbench.features import open_features
-from hashbench.histogram import counting
-from hashbench.runs.data import open_data
-from hashbench.runs.guard import load_hasher, row_of
-from hashbench.runs.row import Row
-from hashbench.runs.run import Run
-from hashbench.runs.store import Store
+from hashbench.learning import contract as hasher_module
+from hashbench.learning.contract import BinaryHasher, BinaryOutput, ItemRows, SearchItems
+from hashbench.running.datasets import stored_file
+from hashbench.running.datasets.card import load_card
+from hashbench.running.datasets.split import Split
+from hashbench.running.datasets.store import open_dataset
+from hashbench.running.features import open_features
+from hashbench.running.runs.data import open_data
+from hashbench.running.runs.guard import load_hasher, row_of
+from hashbench.running.runs.row import Row
+from hashbench.running.runs.run import Run
+from hashbench.running.runs.store import Store
+from hashbench.scoring import histogram
+from hashbench.scoring.codes import files, pack
+from hashbench.scoring.histogram import counting
 
 MULTI = """
 [protocols.s1]

@@ -9,7 +9,7 @@ from support.command_line import CommandLine
 from support.stored_toy import parts, store_toy
 
 from hashbench import TrainedRun, train
-from hashbench.runs import encode
+from hashbench.running.runs import encode
 
 D = 20
 

@@ -12,15 +12,15 @@ from support.on_digits import on_digits
 from support.one_line import one_line
 from support.stored_toy import parts, store_toy
 
-from hashbench.datasets.card import load_card
-from hashbench.datasets.store import path_of
-from hashbench.features import open_features
 from hashbench.foundation.execution import Execution
-from hashbench.runs.data import open_data, own_rows
-from hashbench.runs.execute import FITTED, execute
-from hashbench.runs.guard import load_hasher, row_of
-from hashbench.runs.run import Run
-from hashbench.runs.store import Store
+from hashbench.running.datasets.card import load_card
+from hashbench.running.datasets.store import path_of
+from hashbench.running.features import open_features
+from hashbench.running.runs.data import open_data, own_rows
+from hashbench.running.runs.execute import FITTED, execute
+from hashbench.running.runs.guard import load_hasher, row_of
+from hashbench.running.runs.run import Run
+from hashbench.running.runs.store import Store
 
 PARTS = parts(10, 60, 120)
 

@@ -10,19 +10,19 @@ import torch
 from support.one_line import one_line
 from support.stored_toy import bright_images
 
-from hashbench.datasets.card import load_card
 from hashbench.foundation import paths
 from hashbench.foundation.config import Setting
 from hashbench.foundation.execution import Execution
-from hashbench.runs.command import train_command
-from hashbench.runs.data import open_data
-from hashbench.runs.guard import base_hasher, load_hasher, row_of
-from hashbench.runs.pretrain import classifier_run, pretrain
-from hashbench.runs.run import Run
-from hashbench.runs.store import Store
-from hashbench.training.hasher import DeepHasher
-from hashbench.training.loop import Trainer
-from hashbench.training.weights import BackboneFile
+from hashbench.learning.training.hasher import DeepHasher
+from hashbench.learning.training.loop import Trainer
+from hashbench.learning.training.weights import BackboneFile
+from hashbench.running.datasets.card import load_card
+from hashbench.running.runs.command import train_command
+from hashbench.running.runs.data import open_data
+from hashbench.running.runs.guard import base_hasher, load_hasher, row_of
+from hashbench.running.runs.pretrain import classifier_run, pretrain
+from hashbench.running.runs.run import Run
+from hashbench.running.runs.store import Store
 
 FINE_TUNED: dict[str, Setting] = {
     "bits": 8,

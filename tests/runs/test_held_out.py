@@ -9,12 +9,12 @@ from support.stored_toy import parts, store_toy
 
 from hashbench import score
 from hashbench.foundation.execution import Execution
-from hashbench.runs import held_out
-from hashbench.runs.data import open_data
-from hashbench.runs.guard import load_hasher, row_of
-from hashbench.runs.run import Run
-from hashbench.runs.store import Store
-from hashbench.training import log
+from hashbench.learning.training import log
+from hashbench.running.runs import held_out
+from hashbench.running.runs.data import open_data
+from hashbench.running.runs.guard import load_hasher, row_of
+from hashbench.running.runs.run import Run
+from hashbench.running.runs.store import Store
 
 LABELS = np.arange(200) % 4
 ITEMS = (np.random.default_rng(0).standard_normal((200, 16)) + LABELS[:, None]).astype(np.float32)

@@ -9,18 +9,18 @@ import pytest
 from support.command_line import CommandLine
 from support.stored_toy import small_images
 
-from hashbench.bundle.pack import Order, pack
-from hashbench.bundle.verify import verify
-from hashbench.datasets.split import Split, split
-from hashbench.datasets.store import open_dataset
-from hashbench.runs.guard import row_of
-from hashbench.runs.past import Past
-from hashbench.runs.row import Row, made_by
-from hashbench.runs.run import Run
-from hashbench.runs.store import Store
-from hashbench.tables import spec
-from hashbench.tables.collect import collect
-from hashbench.tables.status import table_status
+from hashbench.running.datasets.split import Split, split
+from hashbench.running.datasets.store import open_dataset
+from hashbench.running.runs.guard import row_of
+from hashbench.running.runs.past import Past
+from hashbench.running.runs.row import Row, made_by
+from hashbench.running.runs.run import Run
+from hashbench.running.runs.store import Store
+from hashbench.showing.bundle.pack import Order, pack
+from hashbench.showing.bundle.verify import verify
+from hashbench.showing.tables import spec
+from hashbench.showing.tables.collect import collect
+from hashbench.showing.tables.status import table_status
 
 Trained = tuple[Row, dict[str, np.ndarray]]
 Declare = Callable[[str], spec.TableSpec]

@@ -10,10 +10,10 @@ import pytest
 from support.command_line import CommandLine
 from support.on_digits import on_digits
 
-from hashbench.runs.interrupted import interrupted
-from hashbench.runs.run import Run
-from hashbench.runs.store import Store
-from hashbench.training import checkpoint
+from hashbench.learning.training import checkpoint
+from hashbench.running.runs.interrupted import interrupted
+from hashbench.running.runs.run import Run
+from hashbench.running.runs.store import Store
 
 DEEP: dict[str, Any] = {"bits": 12, "lr": 0.5, "epochs": 50}
 
@@ -60,7 +60,7 @@ def test_the_command_names_the_run_again(
 
 def test_how_far_a_run_came_is_read_without_pytorch(monkeypatch: pytest.MonkeyPatch) -> None:
     cut_off(on_digits("talr_ap", DEEP), 13)
-    for name in ("torch", "hashbench.training.checkpoint"):
+    for name in ("torch", "hashbench.learning.training.checkpoint"):
         monkeypatch.setitem(sys.modules, name, None)
     (found,) = interrupted(Store.default())
     assert found.share == 0.26

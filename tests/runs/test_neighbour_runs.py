@@ -9,17 +9,17 @@ import pytest
 from support.one_line import one_line
 from support.stored_toy import parts, store_toy
 
-from hashbench import histogram
-from hashbench.codes import files
-from hashbench.contract import BitSettings
-from hashbench.datasets.relevance import relevance_of
 from hashbench.foundation.execution import Execution
-from hashbench.methods import METHODS
-from hashbench.runs.data import open_data, require_supervision
-from hashbench.runs.guard import row_of
-from hashbench.runs.row import Row
-from hashbench.runs.run import Run
-from hashbench.runs.store import Store
+from hashbench.learning.contract import BitSettings
+from hashbench.learning.methods import METHODS
+from hashbench.running.datasets.relevance import relevance_of
+from hashbench.running.runs.data import open_data, require_supervision
+from hashbench.running.runs.guard import row_of
+from hashbench.running.runs.row import Row
+from hashbench.running.runs.run import Run
+from hashbench.running.runs.store import Store
+from hashbench.scoring import histogram
+from hashbench.scoring.codes import files
 
 HEAD = {"model": "linear", "epochs": 2, "batch_size": 32}
 METRICS = 'metrics = ["recall@10", "recall@20"]\n'

@@ -11,12 +11,12 @@ from support.limits import file_size_limit
 from support.on_digits import on_digits
 
 from hashbench.foundation.execution import Execution
-from hashbench.jobs import follow, ray
-from hashbench.runs.guard import row_of
-from hashbench.runs.row import Row
-from hashbench.runs.run import Run
-from hashbench.runs.run_all import Made, Outcome, Plan, run_all
-from hashbench.runs.store import Store
+from hashbench.running.jobs import follow, ray
+from hashbench.running.runs.guard import row_of
+from hashbench.running.runs.row import Row
+from hashbench.running.runs.run import Run
+from hashbench.running.runs.run_all import Made, Outcome, Plan, run_all
+from hashbench.running.runs.store import Store
 
 
 def lsh(seed: int = 0) -> Run:

@@ -10,15 +10,15 @@ from support.command_line import CommandLine
 from support.one_line import one_line
 from support.stored_toy import bright_images
 
-from hashbench.datasets.card import load_card
 from hashbench.foundation import paths
 from hashbench.foundation.execution import Execution
-from hashbench.runs.pretrain import Pretrained, classifier_run, pretrain
-from hashbench.runs.run import Run
-from hashbench.runs.store import Store
-from hashbench.training import weights
-from hashbench.training.classifier import WEIGHTS
-from hashbench.training.weights import Layout
+from hashbench.learning.training import weights
+from hashbench.learning.training.classifier import WEIGHTS
+from hashbench.learning.training.weights import Layout
+from hashbench.running.datasets.card import load_card
+from hashbench.running.runs.pretrain import Pretrained, classifier_run, pretrain
+from hashbench.running.runs.run import Run
+from hashbench.running.runs.store import Store
 
 CLASSES = 3
 COMMAND = "pretrain toy --model resnet9 --set width=0.0625 --set epochs=4 --set batch_size=20"

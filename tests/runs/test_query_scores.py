@@ -12,18 +12,18 @@ import pytest
 from support.command_line import CommandLine
 from support.toy_root import toy_root
 
-from hashbench import metrics
 from hashbench.foundation import paths
 from hashbench.foundation.arrays import write_arrays
 from hashbench.foundation.errors import CheckFailed
 from hashbench.foundation.execution import Execution
-from hashbench.metrics import Metrics
-from hashbench.runs import query_scores
-from hashbench.runs.data import open_data
-from hashbench.runs.query_scores import EMPTY, ROUNDING, load
-from hashbench.runs.row import Row
-from hashbench.runs.run import Run
-from hashbench.runs.store import Store
+from hashbench.running.runs import query_scores
+from hashbench.running.runs.data import open_data
+from hashbench.running.runs.query_scores import EMPTY, ROUNDING, load
+from hashbench.running.runs.row import Row
+from hashbench.running.runs.run import Run
+from hashbench.running.runs.store import Store
+from hashbench.scoring import metrics
+from hashbench.scoring.metrics import Metrics
 
 TABLE = """
 title = "Tiny"

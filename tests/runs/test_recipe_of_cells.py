@@ -8,11 +8,11 @@ from support.one_line import one_line
 from support.searches import changed_root
 
 from hashbench.foundation.config import Setting
-from hashbench.runs.run import Run
-from hashbench.runs.settings import recipes
-from hashbench.tables import spec
-from hashbench.tables.cell_runs import run_of
-from hashbench.tables.settings import settings_of_table
+from hashbench.running.runs.run import Run
+from hashbench.running.runs.settings import recipes
+from hashbench.showing.tables import spec
+from hashbench.showing.tables.cell_runs import run_of
+from hashbench.showing.tables.settings import settings_of_table
 
 RECIPE = """title = "Ours"
 why = "a test"

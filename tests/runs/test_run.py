@@ -7,14 +7,14 @@ import pytest
 from support.on_digits import on_digits
 from support.one_line import one_line
 
-from hashbench import histogram, metrics
-from hashbench.codes import files
-from hashbench.datasets.card import load_card
-from hashbench.methods import METHODS
-from hashbench.metrics import Metrics
-from hashbench.runs.guard import row_of
-from hashbench.runs.run import Run
-from hashbench.runs.store import Store
+from hashbench.learning.methods import METHODS
+from hashbench.running.datasets.card import load_card
+from hashbench.running.runs.guard import row_of
+from hashbench.running.runs.run import Run
+from hashbench.running.runs.store import Store
+from hashbench.scoring import histogram, metrics
+from hashbench.scoring.codes import files
+from hashbench.scoring.metrics import Metrics
 
 
 def lsh(seed: int = 0, **settings: int | bool) -> Run:

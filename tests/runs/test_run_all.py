@@ -15,13 +15,13 @@ from support.stored_toy import small_images
 from support.waiting import lives, until
 
 from hashbench.foundation.execution import Execution
-from hashbench.jobs import follow
-from hashbench.jobs.task import AUTO
-from hashbench.runs import run_all as running
-from hashbench.runs.guard import row_of
-from hashbench.runs.run import Run
-from hashbench.runs.run_all import Outcome, Plan, run_all
-from hashbench.runs.store import HOLDER, OUTPUT, Store
+from hashbench.running.jobs import follow
+from hashbench.running.jobs.task import AUTO
+from hashbench.running.runs import run_all as running
+from hashbench.running.runs.guard import row_of
+from hashbench.running.runs.run import Run
+from hashbench.running.runs.run_all import Outcome, Plan, run_all
+from hashbench.running.runs.store import HOLDER, OUTPUT, Store
 
 KILLED = "the worker was ended by SIGKILL: out of memory?"
 HERE = Plan()
@@ -140,10 +140,10 @@ MANY = """
 import signal, sys
 from pathlib import Path
 from support.dying import Doomed
-from hashbench.runs import run_all as running
+from hashbench.running.runs import run_all as running
 from hashbench.foundation.execution import Execution
-from hashbench.runs.run import Run
-from hashbench.runs.store import Store
+from hashbench.running.runs.run import Run
+from hashbench.running.runs.store import Store
 running.RunTask = Doomed
 signal.signal(signal.SIGINT, signal.default_int_handler)
 if __name__ == "__main__":

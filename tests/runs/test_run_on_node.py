@@ -17,14 +17,14 @@ from support.one_line import one_line
 
 from hashbench.foundation import paths, provenance
 from hashbench.foundation.execution import Execution
-from hashbench.jobs import node as node_files
-from hashbench.jobs.node import Sent, run_on_this_node
-from hashbench.jobs.task import TookTooLong
-from hashbench.runs.guard import row_of
-from hashbench.runs.row import Row
-from hashbench.runs.run import Run
-from hashbench.runs.run_all import Made, RunTask
-from hashbench.runs.store import Store
+from hashbench.running.jobs import node as node_files
+from hashbench.running.jobs.node import Sent, run_on_this_node
+from hashbench.running.jobs.task import TookTooLong
+from hashbench.running.runs.guard import row_of
+from hashbench.running.runs.row import Row
+from hashbench.running.runs.run import Run
+from hashbench.running.runs.run_all import Made, RunTask
+from hashbench.running.runs.store import Store
 
 LSH = ("lsh", {"bits": 8})
 HERE = f"on {platform.node()}: "

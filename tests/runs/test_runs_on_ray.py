@@ -14,10 +14,10 @@ from support.ray_nodes import Nodes, two_nodes
 from support.waiting import lives, until
 
 from hashbench.foundation.execution import Execution
-from hashbench.runs.guard import row_of
-from hashbench.runs.run import Run
-from hashbench.runs.run_all import Plan, run_all
-from hashbench.runs.store import Store
+from hashbench.running.runs.guard import row_of
+from hashbench.running.runs.run import Run
+from hashbench.running.runs.run_all import Plan, run_all
+from hashbench.running.runs.store import Store
 
 pytest.importorskip("ray")
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]

@@ -9,13 +9,13 @@ import pytest
 from support.on_digits import on_digits
 from support.one_line import one_line
 
-from hashbench.datasets.card import cards, load_card
 from hashbench.foundation import paths
 from hashbench.foundation.config import Setting
-from hashbench.methods import METHODS
-from hashbench.runs.run import Run
-from hashbench.runs.settings import method_file, recipes
-from hashbench.training.settings import DeepSettings
+from hashbench.learning.methods import METHODS
+from hashbench.learning.training.settings import DeepSettings
+from hashbench.running.datasets.card import cards, load_card
+from hashbench.running.runs.run import Run
+from hashbench.running.runs.settings import method_file, recipes
 
 DEEP = [name for name in METHODS.names if issubclass(METHODS.get(name).settings, DeepSettings)]
 QUICK: dict[str, Setting] = {

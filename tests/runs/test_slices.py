@@ -11,14 +11,14 @@ from support.command_line import CommandLine
 from support.on_digits import on_digits
 from support.waiting import until
 
-from hashbench.contract import TimeIsOver
 from hashbench.foundation.execution import Execution
-from hashbench.jobs import follow
-from hashbench.runs.guard import row_of
-from hashbench.runs.run import Run
-from hashbench.runs.run_all import Plan, run_all
-from hashbench.runs.store import HOLDER, Store
-from hashbench.training import checkpoint, loop
+from hashbench.learning.contract import TimeIsOver
+from hashbench.learning.training import checkpoint, loop
+from hashbench.running.jobs import follow
+from hashbench.running.runs.guard import row_of
+from hashbench.running.runs.run import Run
+from hashbench.running.runs.run_all import Plan, run_all
+from hashbench.running.runs.store import HOLDER, Store
 
 ROUNDS = {"model": "mlp", "augment": "none", "epochs": 3, "steps_per_epoch": 4, "batch_size": 10}
 SPARSE = {**ROUNDS, "classes_per_batch": 5, "augment_per": "item", "d": 8}

@@ -9,11 +9,11 @@ from support.one_line import one_line
 from support.searches import changed_root
 
 from hashbench.foundation.config import Setting
-from hashbench.methods import METHODS
-from hashbench.runs.run import Run
-from hashbench.runs.settings import method_file
-from hashbench.runs.space import Choices, Range, Space, at_edge, points, points_near, same_points
-from hashbench.tuning.search import space_of
+from hashbench.learning.methods import METHODS
+from hashbench.running.runs.run import Run
+from hashbench.running.runs.settings import method_file
+from hashbench.running.runs.space import Choices, Range, Space, at_edge, points, points_near, same_points
+from hashbench.running.tuning.search import space_of
 
 
 def a_run(method: str, **settings: Any) -> Run:

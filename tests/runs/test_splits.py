@@ -8,15 +8,15 @@ import pytest
 from support.on_digits import on_digits
 from support.one_line import one_line
 
-from hashbench.datasets.card import load_card
-from hashbench.datasets.protocol import split_seeds
-from hashbench.datasets.split import draw
 from hashbench.foundation.errors import CheckFailed
-from hashbench.runs.data import open_data
-from hashbench.runs.guard import row_of
-from hashbench.runs.row import Row
-from hashbench.runs.run import Run
-from hashbench.runs.store import Store
+from hashbench.running.datasets.card import load_card
+from hashbench.running.datasets.protocol import split_seeds
+from hashbench.running.datasets.split import draw
+from hashbench.running.runs.data import open_data
+from hashbench.running.runs.guard import row_of
+from hashbench.running.runs.row import Row
+from hashbench.running.runs.run import Run
+from hashbench.running.runs.store import Store
 
 OWN = "digits-s1-lsh-8b-s0-"
 OTHER = "digits-s1-lsh-8b-split7-s0-"

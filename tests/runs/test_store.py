@@ -13,15 +13,15 @@ from support.one_line import one_line
 
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.files import write_text
-from hashbench.runs.row import Row, from_line, to_line
-from hashbench.runs.store import Line, Store, lines_in, repeat_name
+from hashbench.running.runs.row import Row, from_line, to_line
+from hashbench.running.runs.store import Line, Store, lines_in, repeat_name
 
 CELL = SAMPLE_CELLS[0]
 WRITE = """
 import sys
 from pathlib import Path
 from support.fake_rows import SAMPLE_CELLS, fake_row
-from hashbench.runs.store import Store
+from hashbench.running.runs.store import Store
 for seed in map(int, sys.argv[2:]):
     Store(Path(sys.argv[1])).write(fake_row(SAMPLE_CELLS[0], seed, ap=0.5))
 """
@@ -65,7 +65,7 @@ def test_of_several_files_none_is_changed_where_one_cannot_be(tmp_path: Path, mo
             raise HashbenchError("no space left")
         write_text(path, text)
 
-    monkeypatch.setattr("hashbench.runs.store.write_text", full)
+    monkeypatch.setattr("hashbench.running.runs.store.write_text", full)
     with one_line("no space left"), store.changing_all([first, second]) as lines:
         for path, own in lines.items():
             own.append(Line(path, 0, row(1).run, to_line(row(1, ap=0.5))))

@@ -10,10 +10,10 @@ from support.command_line import CommandLine
 from support.one_line import one_line
 
 from hashbench import TrainedRun, load, train
-from hashbench.datasets.card import load_card
-from hashbench.datasets.store import open_dataset
-from hashbench.runs.run import Run
-from hashbench.runs.store import Store
+from hashbench.running.datasets.card import load_card
+from hashbench.running.datasets.store import open_dataset
+from hashbench.running.runs.run import Run
+from hashbench.running.runs.store import Store
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +73,7 @@ def test_a_run_folder_encodes_elsewhere_without_the_card(
     shutil.copytree(results / "runs" / trained.row.run, moved)
     monkeypatch.setenv("HASHBENCH_RESULTS", str(tmp_path / "no results"))
     given = items()[:9]
-    monkeypatch.setattr("hashbench.datasets.card.card_files", dict)  # no card, and so no data set
+    monkeypatch.setattr("hashbench.running.datasets.card.card_files", dict)  # no card, and so no data set
     found = load(moved)
     assert found.row == trained.row
     assert np.array_equal(found.encode(given), expected)

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from support.one_line import one_line
 
-from hashbench.datasets.card import Card, card_files
-from hashbench.figures import KINDS
 from hashbench.foundation import paths
 from hashbench.foundation.config import parse, read_toml
 from hashbench.foundation.errors import HashbenchError
-from hashbench.runs.settings import MethodFile, Recipe
-from hashbench.tables.spec import OtherBudget, TableFile
+from hashbench.running.datasets.card import Card, card_files
+from hashbench.running.runs.settings import MethodFile, Recipe
+from hashbench.showing.figures import KINDS
+from hashbench.showing.tables.spec import OtherBudget, TableFile
 
 WRONG = ([], [{}], "text", 7, True, {}, {"key": []})
 Place = tuple[str | int, ...]

@@ -8,7 +8,7 @@ from hypothesis.extra import numpy as npst
 from support import sparse_oracles
 from support.one_line import one_line
 
-from hashbench.sparse.codes import SparseCodes, preference, top_k
+from hashbench.learning.sparse.codes import SparseCodes, preference, top_k
 
 FEW_VALUES = st.sampled_from([-2.0, -0.0, 0.0, 0.5, 3.0])  # so that ties abound
 ACTIVATIONS = npst.arrays(np.float32, npst.array_shapes(min_dims=2, max_dims=2, max_side=7), elements=FEW_VALUES)
@@ -27,7 +27,7 @@ def test_top_k_is_the_head_of_the_order(activations: np.ndarray, data: st.DataOb
 def test_blocks_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
     activations = np.random.default_rng(0).integers(0, 4, (50, 6)).astype(float)
     whole = top_k(activations, 3).buckets
-    monkeypatch.setattr("hashbench.sparse.codes.BLOCK_VALUES", 20)
+    monkeypatch.setattr("hashbench.learning.sparse.codes.BLOCK_VALUES", 20)
     assert np.array_equal(top_k(activations, 3).buckets, whole)
 
 

@@ -6,11 +6,11 @@ from hypothesis import strategies as st
 from support import sparse_oracles
 from support.one_line import one_line
 
-from hashbench.histogram.retrieval import CUTOFFS
-from hashbench.sparse.codes import SparseCodes, top_k
-from hashbench.sparse.evaluate import as_hamming, contingency, evaluate
-from hashbench.sparse.index import build
-from hashbench.sparse.search import query
+from hashbench.learning.sparse.codes import SparseCodes, top_k
+from hashbench.learning.sparse.evaluate import as_hamming, contingency, evaluate
+from hashbench.learning.sparse.index import build
+from hashbench.learning.sparse.search import query
+from hashbench.scoring.histogram.retrieval import CUTOFFS
 
 
 @given(st.integers(0, 10**6), st.booleans(), st.booleans(), st.booleans())

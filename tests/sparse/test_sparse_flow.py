@@ -8,7 +8,7 @@ from scipy.optimize import linprog
 from scipy.sparse import coo_array
 from support.one_line import one_line
 
-from hashbench.sparse import flow
+from hashbench.learning.sparse import flow
 
 pytest.importorskip("ortools", reason="the flow needs the extra train")
 

@@ -9,8 +9,8 @@ from support.one_line import one_line
 from support.watched_tensors import watch
 from torch import Tensor, nn
 
-from hashbench.losses import gated, metric_learning
-from hashbench.sparse.objectives import HashObjective, MetricObjective
+from hashbench.learning.losses import gated, metric_learning
+from hashbench.learning.sparse.objectives import HashObjective, MetricObjective
 
 pytest.importorskip("ortools", reason="the flow needs the extra train")
 

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from sklearn.cluster import KMeans
 from support.one_line import one_line
 
-from hashbench.contract import DamagedHasher, SavedHasher
-from hashbench.methods.sparse_vq import METHOD
-from hashbench.sparse import quantise
-from hashbench.sparse.codes import top_k
-from hashbench.sparse.hasher import ExhaustiveSearch
-from hashbench.sparse.quantise import Centroids, fit
+from hashbench.learning.contract import DamagedHasher, SavedHasher
+from hashbench.learning.methods.sparse_vq import METHOD
+from hashbench.learning.sparse import quantise
+from hashbench.learning.sparse.codes import top_k
+from hashbench.learning.sparse.hasher import ExhaustiveSearch
+from hashbench.learning.sparse.quantise import Centroids, fit
 
 
 @given(st.integers(0, 10**6))

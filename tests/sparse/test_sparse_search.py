@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.one_line import one_line
 
-from hashbench.sparse import search
-from hashbench.sparse.codes import SparseCodes, top_k
-from hashbench.sparse.index import Index, build
-from hashbench.sparse.search import query
+from hashbench.learning.sparse import search
+from hashbench.learning.sparse.codes import SparseCodes, top_k
+from hashbench.learning.sparse.index import Index, build
+from hashbench.learning.sparse.search import query
 
 
 def slow_query(

@@ -8,11 +8,11 @@ import pytest
 from support.toy_root import REPOSITORY
 
 from hashbench.foundation.registry import refuse
-from hashbench.runs.row import Row
-from hashbench.runs.store import Damaged, Store
-from hashbench.tables import spec
-from hashbench.tables.collect import Rows, collect
-from hashbench.tables.table import Table
+from hashbench.running.runs.row import Row
+from hashbench.running.runs.store import Damaged, Store
+from hashbench.showing.tables import spec
+from hashbench.showing.tables.collect import Rows, collect
+from hashbench.showing.tables.table import Table
 
 STORE = Store(REPOSITORY / "results")
 

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from hashbench.evaluation.shard_total import read_total
 from hashbench.foundation.errors import HashbenchError
+from hashbench.scoring.evaluation.shard_total import read_total
 
 
 def shards_in(path: Path) -> list[str]:

@@ -6,11 +6,11 @@ from typing import Any
 
 from support.fake_rows import row_of_cell
 
-from hashbench import figures
-from hashbench.figures import Drawing, FigureSpec
-from hashbench.runs.row import Row
-from hashbench.runs.store import Store
-from hashbench.tables.cell import Cell
+from hashbench.running.runs.row import Row
+from hashbench.running.runs.store import Store
+from hashbench.showing import figures
+from hashbench.showing.figures import Drawing, FigureSpec
+from hashbench.showing.tables.cell import Cell
 
 HEAD = """kind = "{kind}"
 title = "Tiny"

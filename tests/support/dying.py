@@ -5,11 +5,11 @@ import signal
 import time
 from pathlib import Path
 
-from hashbench.evaluation.shard_total import Total
-from hashbench.evaluation.shards import CountTask
-from hashbench.jobs.task import Postponed, Stopped
-from hashbench.runs.row import Row
-from hashbench.runs.run_all import RunTask
+from hashbench.running.jobs.shards import CountTask
+from hashbench.running.jobs.task import Postponed, Stopped
+from hashbench.running.runs.row import Row
+from hashbench.running.runs.run_all import RunTask
+from hashbench.scoring.evaluation.shard_total import Total
 
 
 def dies_once(mark: Path) -> str:

@@ -9,7 +9,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten
 
-from hashbench.training.batch import Batch
+from hashbench.learning.training.batch import Batch
 
 
 class OnTheCpu(TorchDispatchMode):

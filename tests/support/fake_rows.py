@@ -4,17 +4,17 @@ import os
 from pathlib import Path
 from typing import Any
 
-from hashbench.codes.distinct import DistinctCodes
 from hashbench.foundation.config import digest, parse
 from hashbench.foundation.provenance import Code
-from hashbench.metrics import MetricValue
-from hashbench.runs.row import Row
-from hashbench.runs.run import Run
-from hashbench.tables import spec
-from hashbench.tables.cell import Cell, TableFile
-from hashbench.tables.collect import collect
-from hashbench.tables.spec import TableSpec
-from hashbench.tables.table import Table
+from hashbench.running.runs.row import Row
+from hashbench.running.runs.run import Run
+from hashbench.scoring.codes.distinct import DistinctCodes
+from hashbench.scoring.metrics import MetricValue
+from hashbench.showing.tables import spec
+from hashbench.showing.tables.cell import Cell, TableFile
+from hashbench.showing.tables.collect import collect
+from hashbench.showing.tables.spec import TableSpec
+from hashbench.showing.tables.table import Table
 
 
 def fake_hash(cell: Cell, split_seed: int | None = None) -> str:

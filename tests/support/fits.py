@@ -5,8 +5,8 @@ from typing import TypeVar
 
 import numpy as np
 
-from hashbench.contract import TrainingData
-from hashbench.methods import METHODS
+from hashbench.learning.contract import TrainingData
+from hashbench.learning.methods import METHODS
 
 F = TypeVar("F")
 

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench import steps as s
-from hashbench.contract import BinaryHasher
-from hashbench.steps import Step, Steps
+from hashbench.learning import steps as s
+from hashbench.learning.contract import BinaryHasher
+from hashbench.learning.steps import Step, Steps
 
 D = 12
 BITS = 6

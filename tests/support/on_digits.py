@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from hashbench.runs.run import Run
+from hashbench.running.runs.run import Run
 
 
 def on_digits(method: str, settings: Any, **more: Any) -> Run:

@@ -11,7 +11,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from hashbench.histogram import Histogram
+from hashbench.scoring.histogram import Histogram
 
 Order = tuple[int, ...]
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from hashbench.datasets.card import Card, Member
-from hashbench.datasets.readers import READERS, Files
 from hashbench.foundation.config import parse
 from hashbench.foundation.errors import HashbenchError
+from hashbench.running.datasets.card import Card, Member
+from hashbench.running.datasets.readers import READERS, Files
 
 SOURCE = {"urls": ["http://none"], "file": "x", "note": "made up", "members": [{"path": "x", "note": "made up"}]}
 

@@ -9,9 +9,9 @@ from support.fake_rows import row_of_cell
 from support.toy_root import declare_table, toy_root
 
 from hashbench.foundation.provenance import Code
-from hashbench.runs.row import Row, Seconds
-from hashbench.runs.store import Store
-from hashbench.tables import spec
+from hashbench.running.runs.row import Row, Seconds
+from hashbench.running.runs.store import Store
+from hashbench.showing.tables import spec
 
 TINY = """
 title = "Tiny"

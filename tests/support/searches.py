@@ -8,8 +8,8 @@ import pytest
 from support.toy_root import toy_root
 
 from hashbench.foundation.config import Setting, parse
-from hashbench.runs.space import points
-from hashbench.tuning.search import DEFAULTS, Question, Search, Trial
+from hashbench.running.runs.space import points
+from hashbench.running.tuning.search import DEFAULTS, Question, Search, Trial
 
 SPACES: dict[str, Any] = {
     "itq": {"iterations": {"low": 5, "high": 500, "log": True}},

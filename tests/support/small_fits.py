@@ -9,18 +9,10 @@ import torch
 from support.on_digits import on_digits
 from torch import Tensor
 
-from hashbench.contract import TrainingData
 from hashbench.foundation.execution import Execution
-from hashbench.losses import (
-    dfh,
-    dpsh,
-    dtsh,
-    hashnet,
-    mihash,
-    tie_aware_ap,
-    tie_aware_ndcg,
-)
-from hashbench.methods import METHODS
+from hashbench.learning.contract import TrainingData
+from hashbench.learning.losses import dfh, dpsh, dtsh, hashnet, mihash, tie_aware_ap, tie_aware_ndcg
+from hashbench.learning.methods import METHODS
 
 BITS = 6
 EXAMPLES = 40

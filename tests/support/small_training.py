@@ -8,10 +8,10 @@ import torch
 from support.on_digits import on_digits
 from torch import Tensor
 
-from hashbench.contract import TrainingData
 from hashbench.foundation.execution import Execution
-from hashbench.losses import RowObjective
-from hashbench.training.settings import DeepSettings, TrainingSettings
+from hashbench.learning.contract import TrainingData
+from hashbench.learning.losses import RowObjective
+from hashbench.learning.training.settings import DeepSettings, TrainingSettings
 
 CLASSES = 5
 ROUNDS = {"classes_per_batch": 4, "batch_size": 12, "steps_per_epoch": 6}

@@ -4,7 +4,7 @@ from math import comb
 
 import numpy as np
 
-from hashbench.sparse.codes import SparseCodes
+from hashbench.learning.sparse.codes import SparseCodes
 
 
 def bits(codes: SparseCodes) -> np.ndarray:

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from hashbench.foundation.config import digest
-from hashbench.runs.row import signed
-from hashbench.runs.store import Store
+from hashbench.running.runs.row import signed
+from hashbench.running.runs.store import Store
 
 Change = Callable[[dict[str, Any]], object]  # is given the JSON object of a row, and changes it in place
 

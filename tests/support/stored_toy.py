@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 from support.toy_root import REPOSITORY, write_card
 
-from hashbench.datasets import store
-from hashbench.datasets.card import Card, load_card
-from hashbench.datasets.readers import Block
 from hashbench.foundation import paths
+from hashbench.running.datasets import store
+from hashbench.running.datasets.card import Card, load_card
+from hashbench.running.datasets.readers import Block
 
 CARD = """
 title = "Toy"

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from hypothesis import strategies as st
 
-from hashbench.relevance.labels import ClassRelevance, SharedLabelRelevance, from_labels
+from hashbench.scoring.relevance.labels import ClassRelevance, SharedLabelRelevance, from_labels
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import scipy.io
 
 # The reader and the layers that the networks of this kind share. No public network is narrow enough for a test: the
 # weights of VGG-F take 200 MB.
-from hashbench.models._matconvnet import Conv, Drop, Norm, backbone_of, module, network, read  # noqa: F401
+from hashbench.learning.models._matconvnet import Conv, Drop, Norm, backbone_of, module, network, read  # noqa: F401
 
 WIDTHS = (3, 4, 5, 4, 3, 7, 24)
 SIDE = 224

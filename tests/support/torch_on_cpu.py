@@ -4,10 +4,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from hashbench.codes import Codes
-from hashbench.histogram import Histogram, device, torch_kernel
-from hashbench.histogram.torch_kernel import TensorCodes, TorchCounter
-from hashbench.relevance.labels import Relevance
+from hashbench.scoring.codes import Codes
+from hashbench.scoring.histogram import Histogram, device, torch_kernel
+from hashbench.scoring.histogram.torch_kernel import TensorCodes, TorchCounter
+from hashbench.scoring.relevance.labels import Relevance
 
 
 class OnCpu(TorchCounter):

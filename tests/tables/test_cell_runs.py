@@ -7,12 +7,12 @@ from support.fake_rows import row_of_run
 from support.on_digits import on_digits
 from support.one_line import one_line
 
-from hashbench.runs.past import Past
-from hashbench.runs.run import Run
-from hashbench.runs.store import Store
-from hashbench.tables import spec
-from hashbench.tables.cell_runs import cell_runs, run_of, sort_out, splits_of
-from hashbench.tables.status import table_status
+from hashbench.running.runs.past import Past
+from hashbench.running.runs.run import Run
+from hashbench.running.runs.store import Store
+from hashbench.showing.tables import spec
+from hashbench.showing.tables.cell_runs import cell_runs, run_of, sort_out, splits_of
+from hashbench.showing.tables.status import table_status
 
 
 def lsh(seed: int = 0) -> Run:

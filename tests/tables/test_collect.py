@@ -9,15 +9,15 @@ import pytest
 from support.fake_rows import fake_hash, fake_row, sample_rows, sample_spec, sample_table
 from support.one_line import one_line
 
-from hashbench.histogram import Histogram
-from hashbench.runs.row import Row
-from hashbench.runs.run import Run
-from hashbench.runs.store import Store
-from hashbench.tables.cell import Cell
-from hashbench.tables.cell_runs import cell_hash
-from hashbench.tables.collect import collect
-from hashbench.tables.spec import TableSpec, load
-from hashbench.tables.table import Measured, Table, TableCell
+from hashbench.running.runs.row import Row
+from hashbench.running.runs.run import Run
+from hashbench.running.runs.store import Store
+from hashbench.scoring.histogram import Histogram
+from hashbench.showing.tables.cell import Cell
+from hashbench.showing.tables.cell_runs import cell_hash
+from hashbench.showing.tables.collect import collect
+from hashbench.showing.tables.spec import TableSpec, load
+from hashbench.showing.tables.table import Measured, Table, TableCell
 
 
 def one_cell(**keys: Any) -> TableSpec:

@@ -14,18 +14,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hashbench.contract import CodeSettings, Hasher, TrainingData, TrainingFailed
-from hashbench.datasets.card import Card
-from hashbench.datasets.protocol import Percentiles
 from hashbench.foundation.execution import Execution
-from hashbench.methods import METHODS
-from hashbench.models import MODELS, alexnet_caffe, caffenet, vggf
-from hashbench.models._matconvnet import Conv, Full, Layer, backbone_of
-from hashbench.relevance.distances import DistanceRelevance
-from hashbench.runs.run import Run
-from hashbench.tables import spec
-from hashbench.tables.cell import Cell
-from hashbench.training.settings import TrainingSettings
+from hashbench.learning.contract import CodeSettings, Hasher, TrainingData, TrainingFailed
+from hashbench.learning.methods import METHODS
+from hashbench.learning.models import MODELS, alexnet_caffe, caffenet, vggf
+from hashbench.learning.models._matconvnet import Conv, Full, Layer, backbone_of
+from hashbench.learning.training.settings import TrainingSettings
+from hashbench.running.datasets.card import Card
+from hashbench.running.datasets.protocol import Percentiles
+from hashbench.running.runs.run import Run
+from hashbench.scoring.relevance.distances import DistanceRelevance
+from hashbench.showing.tables import spec
+from hashbench.showing.tables.cell import Cell
 
 TABLES = [
     *("talr_table1", "talr_table2", "talr_table3", "talr_appendix_d"),

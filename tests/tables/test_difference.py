@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from hashbench.evaluation.paired import compare_paired, holm
-from hashbench.tables.difference import Position, Scores, against_best, claim, compare_scores
+from hashbench.scoring.evaluation.paired import compare_paired, holm
+from hashbench.showing.tables.difference import Position, Scores, against_best, claim, compare_scores
 
 
 def scores(mean: float, splits: str = "vwxyz", seed: int = 0) -> Scores:

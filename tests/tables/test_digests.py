@@ -5,8 +5,8 @@ import json
 
 from support.fake_rows import assert_golden
 
-from hashbench.tables import spec
-from hashbench.tables.cell_runs import cell_runs
+from hashbench.showing.tables import spec
+from hashbench.showing.tables.cell_runs import cell_runs
 
 
 def test_no_declared_run_has_another_name() -> None:

@@ -2,9 +2,9 @@
 
 from collections import defaultdict
 
-from hashbench.runs.settings import tuned
-from hashbench.tables import spec
-from hashbench.tables.cell_runs import run_of
+from hashbench.running.runs.settings import tuned
+from hashbench.showing.tables import spec
+from hashbench.showing.tables.cell_runs import run_of
 
 CELLS = spec.load("structhash_equal_terms").cells
 

@@ -23,20 +23,20 @@ from support.fake_rows import fake_hash, fake_row
 from support.one_line import one_line
 from support.toy_root import REPOSITORY
 
-from hashbench.datasets.protocol import N_SPLITS
 from hashbench.foundation.config import parse
-from hashbench.runs.row import Row
-from hashbench.runs.store import Store
+from hashbench.running.datasets.protocol import N_SPLITS
+from hashbench.running.runs.row import Row
+from hashbench.running.runs.store import Store
 from hashbench.showing.ink import write
-from hashbench.tables import spec
-from hashbench.tables.cell import Cell, TableFile
-from hashbench.tables.cell_runs import cell_hash, repeats_of
-from hashbench.tables.collect import collect
-from hashbench.tables.leaderboard import Panel, Task, declared, leaderboard, tables_of
-from hashbench.tables.leaderboard_sheet import sheet_of, values_of
-from hashbench.tables.ranking import CUT, SAMPLES, points_of
-from hashbench.tables.spec import TableSpec
-from hashbench.tables.table import Table
+from hashbench.showing.tables import spec
+from hashbench.showing.tables.cell import Cell, TableFile
+from hashbench.showing.tables.cell_runs import cell_hash, repeats_of
+from hashbench.showing.tables.collect import collect
+from hashbench.showing.tables.leaderboard import Panel, Task, declared, leaderboard, tables_of
+from hashbench.showing.tables.leaderboard_sheet import sheet_of, values_of
+from hashbench.showing.tables.ranking import CUT, SAMPLES, points_of
+from hashbench.showing.tables.spec import TableSpec
+from hashbench.showing.tables.table import Table
 
 Scores = dict[str, dict[tuple[str, str], list[float]]]  # of each method: the AP of each repeat of a task
 

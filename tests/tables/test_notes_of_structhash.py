@@ -7,8 +7,8 @@ from statistics import mean, stdev
 
 import pytest
 
-from hashbench.runs.store import read_lines
-from hashbench.tables import spec
+from hashbench.running.runs.store import read_lines
+from hashbench.showing.tables import spec
 
 ROWS = Path(__file__).resolve().parents[2] / "results" / "rows"
 SETS = ("usps", "mnist", "cifar10", "isolet")

@@ -14,12 +14,12 @@ from support.one_line import one_line
 from support.toy_root import REPOSITORY
 
 from hashbench import __version__
-from hashbench.datasets.card import cards, load_card
 from hashbench.foundation.config import read_toml
-from hashbench.methods import METHODS
-from hashbench.metrics import METRICS
-from hashbench.runs.settings import method_file
-from hashbench.tables import papers, spec
+from hashbench.learning.methods import METHODS
+from hashbench.running.datasets.card import cards, load_card
+from hashbench.running.runs.settings import method_file
+from hashbench.scoring.metrics import METRICS
+from hashbench.showing.tables import papers, spec
 
 SHARED = Path(os.environ.get("HASHBENCH_SHARED", REPOSITORY.parent / "shared"))
 KEY_IN_TEXT = re.compile(r"\b[a-z]+(?:19|20)\d\d[a-z]+\b")

@@ -6,9 +6,9 @@ import pytest
 from support.fake_rows import fake_row, sample_spec
 from support.on_digits import on_digits
 
-from hashbench.runs.past import Past
-from hashbench.runs.row import Row, Seconds, to_line
-from hashbench.runs.store import Line
+from hashbench.running.runs.past import Past
+from hashbench.running.runs.row import Row, Seconds, to_line
+from hashbench.running.runs.store import Line
 
 
 def past(seconds: float, dataset: str, status: str = "ok", budget: str = "full", **settings: int | str) -> Row:

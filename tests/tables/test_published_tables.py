@@ -12,12 +12,12 @@ from support.toy_root import REPOSITORY
 
 from hashbench.foundation import paths
 from hashbench.foundation.config import parse, read_toml
-from hashbench.methods import METHODS
-from hashbench.metrics import NamedMetric
-from hashbench.runs.run import BASE
-from hashbench.tables import spec
-from hashbench.tables.cell import Cell, TableFile
-from hashbench.tables.spec import TableSpec
+from hashbench.learning.methods import METHODS
+from hashbench.running.runs.run import BASE
+from hashbench.scoring.metrics import NamedMetric
+from hashbench.showing.tables import spec
+from hashbench.showing.tables.cell import Cell, TableFile
+from hashbench.showing.tables.spec import TableSpec
 
 FILES = sorted((REPOSITORY / "experiments" / "tables").glob("*.toml"))
 TABLES = [path.stem for path in FILES if "of" not in read_toml(path)]  # each once, not at other budgets

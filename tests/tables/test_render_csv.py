@@ -8,8 +8,8 @@ from statistics import fmean
 from scipy import stats
 from support.fake_rows import SAMPLE, assert_golden, fake_hash, fake_row, sample_spec, sample_table
 
-from hashbench.report import files
-from hashbench.tables.collect import collect
+from hashbench.showing.report import files
+from hashbench.showing.tables.collect import collect
 
 render_csv = partial(files.render, output="csv")
 THREE = [0.71, 0.72, 0.74]  # the means of DPSH* at 12 bits

@@ -8,10 +8,10 @@ from xml.etree import ElementTree
 import pytest
 from support.fake_rows import SAMPLE, assert_golden, sample_table
 
-from hashbench.report import files
 from hashbench.showing.ink import write
-from hashbench.tables.sheet import sheet_of
-from hashbench.tables.table import Table
+from hashbench.showing.report import files
+from hashbench.showing.tables.sheet import sheet_of
+from hashbench.showing.tables.table import Table
 
 HOSTILE = '</table><script>alert("1")</script>&amp;'
 

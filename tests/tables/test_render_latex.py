@@ -10,13 +10,13 @@ import pytest
 from support.fake_rows import SAMPLE, assert_golden, fake_hash, fake_row, sample_spec, sample_table
 
 from hashbench.foundation.provenance import Code
-from hashbench.report import files
 from hashbench.showing.inks.latex import SPECIAL, TEXT_HEIGHT, TEXT_WIDTH, escape
-from hashbench.tables import spec
-from hashbench.tables.collect import collect
-from hashbench.tables.footnotes import footnotes
-from hashbench.tables.papers import all_bibtex, papers
-from hashbench.tables.table import Table
+from hashbench.showing.report import files
+from hashbench.showing.tables import spec
+from hashbench.showing.tables.collect import collect
+from hashbench.showing.tables.footnotes import footnotes
+from hashbench.showing.tables.papers import all_bibtex, papers
+from hashbench.showing.tables.table import Table
 
 render_latex = partial(files.render, output="latex")
 render_markdown = partial(files.render, output="markdown")

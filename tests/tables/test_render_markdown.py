@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from support.fake_rows import SAMPLE, assert_golden, fake_hash, fake_row, sample_rows, sample_spec, sample_table
 
-from hashbench.report import files
-from hashbench.runs import query_scores
-from hashbench.runs.store import Store
+from hashbench.running.runs import query_scores
+from hashbench.running.runs.store import Store
 from hashbench.showing.inks.markdown import escape
-from hashbench.tables.collect import collect
-from hashbench.tables.spec import TableSpec
-from hashbench.tables.table import Table
+from hashbench.showing.report import files
+from hashbench.showing.tables.collect import collect
+from hashbench.showing.tables.spec import TableSpec
+from hashbench.showing.tables.table import Table
 
 render_markdown = partial(files.render, output="markdown")
 

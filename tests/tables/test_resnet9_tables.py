@@ -2,14 +2,14 @@
 
 import pytest
 
-from hashbench.contract import CodeSettings
-from hashbench.datasets.card import load_card
-from hashbench.datasets.protocol import PerClassValidation
-from hashbench.methods import METHODS
-from hashbench.runs.run import Run
-from hashbench.tables import spec
-from hashbench.tables.cell import Cell
-from hashbench.training.settings import DeepSettings
+from hashbench.learning.contract import CodeSettings
+from hashbench.learning.methods import METHODS
+from hashbench.learning.training.settings import DeepSettings
+from hashbench.running.datasets.card import load_card
+from hashbench.running.datasets.protocol import PerClassValidation
+from hashbench.running.runs.run import Run
+from hashbench.showing.tables import spec
+from hashbench.showing.tables.cell import Cell
 
 TABLES = ["cifar10_s1_resnet9", "cifar10_s2_resnet9"]
 OBJECTIVES = {"dpsh", "dtsh", "mihash", "hashnet", "talr_ap", "talr_ndcg"}

@@ -12,12 +12,12 @@ from support.one_line import one_line
 from support.python import python
 
 import hashbench
-from hashbench.codes.distinct import DistinctCodes
 from hashbench.foundation.provenance import Code
-from hashbench.metrics import MetricValue
-from hashbench.runs.row import Row, Seconds
-from hashbench.runs.store import Store
-from hashbench.tables.rows import COUNTS, FIXED, NAMES, PROVENANCE, STATE
+from hashbench.running.runs.row import Row, Seconds
+from hashbench.running.runs.store import Store
+from hashbench.scoring.codes.distinct import DistinctCodes
+from hashbench.scoring.metrics import MetricValue
+from hashbench.showing.tables.rows import COUNTS, FIXED, NAMES, PROVENANCE, STATE
 
 CELLS = {cell.method: cell for cell in reversed(SAMPLE_CELLS)}
 

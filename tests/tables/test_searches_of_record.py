@@ -6,14 +6,14 @@ import pytest
 from support.fake_rows import fake_hash, fake_row
 from support.searches import question, trial
 
-from hashbench.datasets.card import load_card
 from hashbench.foundation import paths
-from hashbench.report import files
-from hashbench.tables import spec
-from hashbench.tables.collect import collect
-from hashbench.tables.footnotes import search_of
-from hashbench.tuning.choice import choices
-from hashbench.tuning.search import Search
+from hashbench.running.datasets.card import load_card
+from hashbench.running.tuning.choice import choices
+from hashbench.running.tuning.search import Search
+from hashbench.showing.report import files
+from hashbench.showing.tables import spec
+from hashbench.showing.tables.collect import collect
+from hashbench.showing.tables.footnotes import search_of
 
 TABLES = (
     *("cifar10_s1_lite0", "cifar10_s2_lite0", "cifar100_lite0", "cifar10_unsupervised_lite0"),

@@ -5,8 +5,8 @@ from support.on_digits import on_digits
 from support.one_line import one_line
 
 from hashbench.foundation.config import Setting
-from hashbench.runs.run import Run
-from hashbench.tables.cell_runs import select
+from hashbench.running.runs.run import Run
+from hashbench.showing.tables.cell_runs import select
 
 METHODS = {"lsh": {}, "itq": {}, "talr_ap": {"model": "linear"}}
 RUNS = [

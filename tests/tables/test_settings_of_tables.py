@@ -8,10 +8,10 @@ import pytest
 from support.command_line import CommandLine
 from support.toy_root import REPOSITORY
 
-from hashbench.runs.run import Run
+from hashbench.running.runs.run import Run
 from hashbench.showing.ink import write
-from hashbench.tables import spec
-from hashbench.tables.settings import settings_of_table, sheet_of_settings
+from hashbench.showing.tables import spec
+from hashbench.showing.tables.settings import settings_of_table, sheet_of_settings
 
 PAGES = REPOSITORY / "docs" / "settings"
 OF_PAPERS = (

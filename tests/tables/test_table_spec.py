@@ -9,9 +9,9 @@ from support.one_line import one_line
 from support.python import python
 
 from hashbench.foundation.config import parse
-from hashbench.tables import spec
-from hashbench.tables.cell import Cell, TableFile
-from hashbench.tables.spec import TableSpec, check_names
+from hashbench.showing.tables import spec
+from hashbench.showing.tables.cell import Cell, TableFile
+from hashbench.showing.tables.spec import TableSpec, check_names
 
 KEYS = {"dataset": "digits", "protocol": "s1", "method": "lsh", "metric": "ap"}
 
@@ -235,8 +235,8 @@ def test_stored_features_are_no_model() -> None:
 
 def test_loading_a_table_imports_no_entry_and_nothing_heavy() -> None:
     code = (
-        "import sys; from hashbench.tables import spec; spec.load('digits');"
-        "heavy = {'torch', 'sklearn', 'pandas', 'scipy.linalg', 'matplotlib', 'hashbench.methods.lsh'};"
+        "import sys; from hashbench.showing.tables import spec; spec.load('digits');"
+        "heavy = {'torch', 'sklearn', 'pandas', 'scipy.linalg', 'matplotlib', 'hashbench.learning.methods.lsh'};"
         "print(sorted(heavy & set(sys.modules)))"
     )
     assert python(code).strip() == "[]"

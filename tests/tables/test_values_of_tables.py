@@ -3,7 +3,7 @@
 from support.fake_rows import assert_golden, sample_table
 
 from hashbench.foundation.config import canonical_json
-from hashbench.tables.sheet import values_of
+from hashbench.showing.tables.sheet import values_of
 
 
 def test_golden() -> None:

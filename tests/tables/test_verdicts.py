@@ -7,12 +7,12 @@ from support.command_line import CommandLine
 from support.fake_rows import row_of_cell
 from support.report_root import report_root
 
-from hashbench.report.readme import results_readme
-from hashbench.runs.store import Store
-from hashbench.tables import spec
-from hashbench.tables.collect import collect
-from hashbench.tables.table import Table
-from hashbench.tables.verdicts import VERDICTS, verdicts
+from hashbench.running.runs.store import Store
+from hashbench.showing.report.readme import results_readme
+from hashbench.showing.tables import spec
+from hashbench.showing.tables.collect import collect
+from hashbench.showing.tables.table import Table
+from hashbench.showing.tables.verdicts import VERDICTS, verdicts
 
 # one published value of ``tiny`` with another setting, and one of its values without a tolerance
 REPEATED = """

@@ -7,9 +7,9 @@ import pytest
 from support.on_digits import on_digits
 from support.small_training import examples, same
 
-from hashbench.methods import METHODS
-from hashbench.training.hasher import DeepHasher
-from hashbench.training.settings import DeepSettings
+from hashbench.learning.methods import METHODS
+from hashbench.learning.training.hasher import DeepHasher
+from hashbench.learning.training.settings import DeepSettings
 
 SMALL = {"bits": 6, "epochs": 2, "batch_size": 20, "lr": 0.01}
 

@@ -8,14 +8,14 @@ import pytest
 import torch
 from support.on_digits import on_digits
 
-from hashbench.contract import TrainingData
 from hashbench.foundation.execution import Execution
-from hashbench.methods import METHODS
-from hashbench.runs.guard import row_of
-from hashbench.runs.run import Run
-from hashbench.runs.store import Store
-from hashbench.training.hasher import DeepHasher
-from hashbench.training.settings import DeepSettings
+from hashbench.learning.contract import TrainingData
+from hashbench.learning.methods import METHODS
+from hashbench.learning.training.hasher import DeepHasher
+from hashbench.learning.training.settings import DeepSettings
+from hashbench.running.runs.guard import row_of
+from hashbench.running.runs.run import Run
+from hashbench.running.runs.store import Store
 
 
 def cell(seed: int = 0, **given: int | str) -> Run:

@@ -7,8 +7,8 @@ import pytest
 from support.on_digits import on_digits
 from support.one_line import one_line
 
-from hashbench.training.hasher import SHAPE, DeepHasher
-from hashbench.training.settings import TrainingSettings
+from hashbench.learning.training.hasher import SHAPE, DeepHasher
+from hashbench.learning.training.settings import TrainingSettings
 
 
 @pytest.fixture

@@ -9,13 +9,13 @@ import torch
 from support.fake_gpu import OnTheCpu, fake_gpu, move, moved
 from torch._subclasses.fake_tensor import DataDependentOutputException, DynamicOutputShapeException
 
-from hashbench.contract import TrainingData
 from hashbench.foundation.execution import Execution
-from hashbench.methods import METHODS
-from hashbench.runs.run import Run
-from hashbench.training import loop
-from hashbench.training.loop import Trainer
-from hashbench.training.settings import DeepSettings
+from hashbench.learning.contract import TrainingData
+from hashbench.learning.methods import METHODS
+from hashbench.learning.training import loop
+from hashbench.learning.training.loop import Trainer
+from hashbench.learning.training.settings import DeepSettings
+from hashbench.running.runs.run import Run
 
 DEEP = [name for name in METHODS.names if issubclass(METHODS.get(name).settings, DeepSettings)]
 READ = {"dsdh", "dtsh", "talr_ndcg"}  # objectives that read a value on the CPU

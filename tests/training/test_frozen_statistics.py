@@ -8,8 +8,8 @@ from support.on_digits import on_digits
 from torch import nn
 
 from hashbench.foundation.execution import Execution
-from hashbench.runs.guard import load_hasher, row_of
-from hashbench.runs.store import Store
+from hashbench.running.runs.guard import load_hasher, row_of
+from hashbench.running.runs.store import Store
 
 
 def moved(tmp_path: Path, how: str) -> dict[str, bool]:

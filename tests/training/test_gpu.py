@@ -12,17 +12,17 @@ from support import small_fits
 from support.on_digits import on_digits
 from torch import Tensor, nn
 
-from hashbench.contract import TrainingData, TrainingFailed
 from hashbench.foundation.execution import Execution
-from hashbench.losses import LabelSupervision, label_levels, tie_aware_ap, tie_aware_ndcg
-from hashbench.methods import METHODS
-from hashbench.runs.data import open_data
-from hashbench.runs.guard import load_hasher, row_of
-from hashbench.runs.run import Run
-from hashbench.runs.store import Store
-from hashbench.sparse.objectives import HashObjective
-from hashbench.training import graphs, loop
-from hashbench.training.settings import DeepSettings
+from hashbench.learning.contract import TrainingData, TrainingFailed
+from hashbench.learning.losses import LabelSupervision, label_levels, tie_aware_ap, tie_aware_ndcg
+from hashbench.learning.methods import METHODS
+from hashbench.learning.sparse.objectives import HashObjective
+from hashbench.learning.training import graphs, loop
+from hashbench.learning.training.settings import DeepSettings
+from hashbench.running.runs.data import open_data
+from hashbench.running.runs.guard import load_hasher, row_of
+from hashbench.running.runs.run import Run
+from hashbench.running.runs.store import Store
 
 pytestmark = [
     pytest.mark.gpu,

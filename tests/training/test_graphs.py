@@ -11,11 +11,11 @@ from support import small_fits
 from support.recorder import FakeRecorder, Work
 from torch import Tensor
 
-from hashbench.contract import TrainingData
 from hashbench.foundation.execution import Execution
-from hashbench.runs.run import Run
-from hashbench.sparse.objectives import HashObjective
-from hashbench.training import graphs, loop
+from hashbench.learning.contract import TrainingData
+from hashbench.learning.sparse.objectives import HashObjective
+from hashbench.learning.training import graphs, loop
+from hashbench.running.runs.run import Run
 
 ALL = 3  # parts of a step
 

@@ -11,15 +11,15 @@ from support.small_training import Spread, examples, settings
 from support.stored_toy import small_images
 from tqdm import tqdm
 
-from hashbench.datasets.store import open_dataset
-from hashbench.features import extract, named, read
-from hashbench.features._copies import square
-from hashbench.models import MODELS
-from hashbench.models._layers import Preprocessor
-from hashbench.runs.data import open_data
-from hashbench.runs.run import Run
-from hashbench.training.hasher import DeepHasher
-from hashbench.training.loop import Trainer
+from hashbench.learning.models import MODELS
+from hashbench.learning.models._layers import Preprocessor
+from hashbench.learning.training.hasher import DeepHasher
+from hashbench.learning.training.loop import Trainer
+from hashbench.running.datasets.store import open_dataset
+from hashbench.running.features import extract, named, read
+from hashbench.running.features._copies import square
+from hashbench.running.runs.data import open_data
+from hashbench.running.runs.run import Run
 
 WHOLE = "efficientnet_lite0_32px"
 CUT = "block11"

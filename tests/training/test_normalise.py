@@ -6,8 +6,8 @@ import torch
 from support.watched_tensors import Watched
 from torch import Tensor
 
-from hashbench.training import inputs
-from hashbench.training.inputs import ChannelNormalisation
+from hashbench.learning.training import inputs
+from hashbench.learning.training.inputs import ChannelNormalisation
 
 
 def at_once(items: Tensor) -> tuple[Tensor, Tensor]:

@@ -9,14 +9,14 @@ import pytest
 import torch
 from support.on_digits import on_digits
 
-from hashbench.contract import TrainingData
 from hashbench.foundation.execution import Execution
-from hashbench.losses import RowObjective
-from hashbench.losses._classes import CentreObjective, HeadObjective
-from hashbench.methods import METHODS
-from hashbench.training import loop
-from hashbench.training.loop import Trainer
-from hashbench.training.settings import DeepSettings
+from hashbench.learning.contract import TrainingData
+from hashbench.learning.losses import RowObjective
+from hashbench.learning.losses._classes import CentreObjective, HeadObjective
+from hashbench.learning.methods import METHODS
+from hashbench.learning.training import loop
+from hashbench.learning.training.loop import Trainer
+from hashbench.learning.training.settings import DeepSettings
 
 ITEMS = np.random.default_rng(0).integers(0, 17, (60, 8, 8, 1), np.uint8)
 

@@ -5,8 +5,8 @@ import torch
 from support.on_digits import on_digits
 from torch import Tensor, nn
 
-from hashbench.training import optimiser
-from hashbench.training.settings import DeepSettings
+from hashbench.learning.training import optimiser
+from hashbench.learning.training.settings import DeepSettings
 
 RATES = [0.1, 0.1, 0.02, 0.02, 0.5]
 

@@ -11,9 +11,9 @@ from support.one_line import one_line
 from support.small_training import embedding, examples
 
 from hashbench.foundation import paths
-from hashbench.runs.store import Store
-from hashbench.training.hasher import DeepHasher
-from hashbench.training.weights import BackboneFile, content, find, read, store
+from hashbench.learning.training.hasher import DeepHasher
+from hashbench.learning.training.weights import BackboneFile, content, find, read, store
+from hashbench.running.runs.store import Store
 
 TINY = {"model": "resnet9", "width": 4 / 64}
 SHAPE = (8, 8, 3)

@@ -20,20 +20,20 @@ from support.on_digits import on_digits
 from support.one_line import one_line
 
 from hashbench.cli._app import main
-from hashbench.contract import TrainingData, TrainingFailed
 from hashbench.foundation.execution import Execution
-from hashbench.losses import as_row_objective, mihash, supervision_of
-from hashbench.methods import METHODS
-from hashbench.runs.execute import FITTED
-from hashbench.runs.guard import row_of
-from hashbench.runs.run import Run
-from hashbench.runs.store import Store
-from hashbench.training import checkpoint, checkpoint_files, log, loop
-from hashbench.training.batch import Batch
-from hashbench.training.settings import DeepSettings
+from hashbench.learning.contract import TrainingData, TrainingFailed
+from hashbench.learning.losses import as_row_objective, mihash, supervision_of
+from hashbench.learning.methods import METHODS
+from hashbench.learning.training import checkpoint, checkpoint_files, log, loop
+from hashbench.learning.training.batch import Batch
+from hashbench.learning.training.settings import DeepSettings
+from hashbench.running.runs.execute import FITTED
+from hashbench.running.runs.guard import row_of
+from hashbench.running.runs.run import Run
+from hashbench.running.runs.store import Store
 
 EPOCHS = 30  # long enough to be met in the middle
-USED = ("torch._dynamo", "matplotlib.figure", "hashbench.histogram.numba_kernel")  # while it trains
+USED = ("torch._dynamo", "matplotlib.figure", "hashbench.scoring.histogram.numba_kernel")  # while it trains
 COMMAND = [
     *("train", "talr-ap", "digits", "--protocol", "s1", "--bits", "16"),
     *("--set", f"epochs={EPOCHS}", "--checkpoint-every", "0", "--device", "cpu", "--json"),
@@ -68,7 +68,7 @@ def moments(seed: int, n: int) -> list[tuple[int, float]]:
 def forked() -> Callable[[Path], BaseProcess]:
     """Starts the command in a fork of a process that has imported everything: no start takes ten seconds then."""
     context = get_context("forkserver")
-    context.set_forkserver_preload(["hashbench.runs.guard", "hashbench.training.loop", *USED])
+    context.set_forkserver_preload(["hashbench.running.runs.guard", "hashbench.learning.training.loop", *USED])
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("OMP_NUM_THREADS", "1")
         forkserver.ensure_running()

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from support.one_line import one_line
 from support.small_training import ROUNDS, settings
 
-from hashbench.training.sampler import ClassRounds, different, epoch_batches, sampler
+from hashbench.learning.training.sampler import ClassRounds, different, epoch_batches, sampler
 
 
 @st.composite

@@ -11,8 +11,8 @@ from support.command_line import CommandLine
 from support.stored_toy import small_images
 
 from hashbench.foundation.extras import how_to_install
-from hashbench.training import trackers
-from hashbench.training.log import Log
+from hashbench.learning.training import trackers
+from hashbench.learning.training.log import Log
 
 LINES = [{"epoch": 0, "step": 3, "loss": 0.5, "lr": 0.1}, {"epoch": 1, "step": 7, "loss": 0.25, "lr": 0.1}]
 

@@ -9,12 +9,12 @@ import torch
 from support.one_line import one_line
 from support.small_training import ROUNDS, Spread, embedding, examples, same
 
-from hashbench.contract import TrainingData
-from hashbench.training import checkpoint, loop
-from hashbench.training.hasher import DeepHasher
-from hashbench.training.inputs import MeanSubtraction
-from hashbench.training.loop import Trainer
-from hashbench.training.settings import TrainingSettings
+from hashbench.learning.contract import TrainingData
+from hashbench.learning.training import checkpoint, loop
+from hashbench.learning.training.hasher import DeepHasher
+from hashbench.learning.training.inputs import MeanSubtraction
+from hashbench.learning.training.loop import Trainer
+from hashbench.learning.training.settings import TrainingSettings
 
 MLP: dict[str, Any] = {**ROUNDS, "model": "mlp", "optimiser": "adam", "momentum": 0.0, "lr": 0.003}
 IMAGES = (16, 16, 3)

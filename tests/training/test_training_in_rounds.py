@@ -10,15 +10,15 @@ from support.one_line import one_line
 from support.small_training import ROUNDS, Spread, embedding, examples, same, settings
 from torch import Tensor
 
-from hashbench.contract import TrainingData, TrainingFailed
 from hashbench.foundation.errors import HashbenchError
-from hashbench.losses import RowObjective
-from hashbench.training import checkpoint, log, loop
-from hashbench.training.batch import Batch
-from hashbench.training.hasher import DeepHasher
-from hashbench.training.inputs import Augmentation
-from hashbench.training.sampler import ClassRounds
-from hashbench.training.settings import TrainingSettings
+from hashbench.learning.contract import TrainingData, TrainingFailed
+from hashbench.learning.losses import RowObjective
+from hashbench.learning.training import checkpoint, log, loop
+from hashbench.learning.training.batch import Batch
+from hashbench.learning.training.hasher import DeepHasher
+from hashbench.learning.training.inputs import Augmentation
+from hashbench.learning.training.sampler import ClassRounds
+from hashbench.learning.training.settings import TrainingSettings
 
 ADAM = {"optimiser": "adam", "momentum": 0.0, "lr": 0.003}
 CHANGES: dict[str, Any] = {**ROUNDS, **ADAM, "augment": "crop_flip", "augment_per": "round"}

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from support.on_digits import on_digits
 from support.one_line import one_line
 
-from hashbench.contract import TrainingData, TrainingFailed
 from hashbench.foundation.execution import Execution
-from hashbench.methods import METHODS
-from hashbench.training.settings import DeepSettings
+from hashbench.learning.contract import TrainingData, TrainingFailed
+from hashbench.learning.methods import METHODS
+from hashbench.learning.training.settings import DeepSettings
 
 DEEP = [name for name in METHODS.names if issubclass(METHODS.get(name).settings, DeepSettings)]
 RELEVANCE = [name for name in DEEP if METHODS.get(name).supervision == "relevance"]

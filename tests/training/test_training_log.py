@@ -12,13 +12,13 @@ import torch
 from support.on_digits import on_digits
 from support.one_line import one_line
 
-from hashbench.contract import TrainingData
 from hashbench.foundation import progress
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.execution import Execution
-from hashbench.methods import METHODS
-from hashbench.training import log
-from hashbench.training.log import draw
+from hashbench.learning.contract import TrainingData
+from hashbench.learning.methods import METHODS
+from hashbench.learning.training import log
+from hashbench.learning.training.log import draw
 
 Evaluate = Callable[[object], dict[str, float]]
 
@@ -103,7 +103,7 @@ def test_a_log_gets_lines_with_the_loss_and_the_time_left(
 
     monkeypatch.setattr(progress, "DELAY_S", 0)
     monkeypatch.setattr(progress, "LINE_EVERY_S", 0)
-    monkeypatch.setattr("hashbench.training.loop.progress_bar", impatient)
+    monkeypatch.setattr("hashbench.learning.training.loop.progress_bar", impatient)
     trained(tmp_path, progress=True, evaluate=lambda _: {log.TRAIN_AP: 0.5})
     out, err = capsys.readouterr()
     assert out == ""

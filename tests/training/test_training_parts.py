@@ -6,11 +6,11 @@ import pytest
 import torch
 from support.on_digits import on_digits
 
-from hashbench.losses import label_levels
-from hashbench.relevance.labels import ClassRelevance
-from hashbench.training import inputs
-from hashbench.training.optimiser import learning_rate, tanh_scale
-from hashbench.training.settings import DeepSettings, PulseSettings
+from hashbench.learning.losses import label_levels
+from hashbench.learning.training import inputs
+from hashbench.learning.training.optimiser import learning_rate, tanh_scale
+from hashbench.learning.training.settings import DeepSettings, PulseSettings
+from hashbench.scoring.relevance.labels import ClassRelevance
 
 
 def settings(**changes: object) -> DeepSettings:

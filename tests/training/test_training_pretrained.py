@@ -14,19 +14,19 @@ from support.one_line import one_line
 from support.stored_toy import small_images
 from typer.testing import CliRunner
 
-from hashbench import models
 from hashbench.cli._app import app
-from hashbench.contract import TrainingData
 from hashbench.foundation import paths
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.execution import Execution
-from hashbench.losses import as_row_objective, supervision_of
-from hashbench.models import Model, vggf
-from hashbench.runs.guard import load_hasher
-from hashbench.runs.store import Store
-from hashbench.training.hasher import DeepHasher
-from hashbench.training.loop import Trainer
-from hashbench.training.settings import DeepSettings
+from hashbench.learning import models
+from hashbench.learning.contract import TrainingData
+from hashbench.learning.losses import as_row_objective, supervision_of
+from hashbench.learning.models import Model, vggf
+from hashbench.learning.training.hasher import DeepHasher
+from hashbench.learning.training.loop import Trainer
+from hashbench.learning.training.settings import DeepSettings
+from hashbench.running.runs.guard import load_hasher
+from hashbench.running.runs.store import Store
 
 LAYERS = vggf.layers(tiny.WIDTHS)
 OFFICIAL = vggf.MODEL.pretrained

@@ -4,7 +4,7 @@ import pytest
 from support.one_line import one_line
 from support.small_training import ROUNDS, settings
 
-from hashbench.training.settings import DeepSettings
+from hashbench.learning.training.settings import DeepSettings
 
 WRITTEN = {  # what a row's configuration held before other settings joined
     "augment": "none",

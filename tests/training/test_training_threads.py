@@ -10,8 +10,8 @@ torch = pytest.importorskip("torch", reason="needs the extra train")
 from support.one_line import one_line  # noqa: E402
 from torch import nn  # noqa: E402
 
-from hashbench.features import FeatureModule, _extract  # noqa: E402
-from hashbench.training import device  # noqa: E402
+from hashbench.learning.training import device  # noqa: E402
+from hashbench.running.features import FeatureModule, _extract  # noqa: E402
 
 
 @pytest.fixture(autouse=True)

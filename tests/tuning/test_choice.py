@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from support.searches import question, search_of, trial
 
+from hashbench.running.tuning.choice import OnDataset, best_after, choices, on_each_dataset, scores_alike
+from hashbench.running.tuning.search import Search
 from hashbench.showing.ink import write
-from hashbench.tuning.choice import OnDataset, best_after, choices, on_each_dataset, scores_alike
-from hashbench.tuning.search import Search
-from hashbench.tuning.search_sheet import sheet_of
+from hashbench.showing.search_sheet import sheet_of
 
 
 @pytest.mark.parametrize("scores", [[0.5], [0.2, 0.9, 0.4], [0.3, 0.3, 0.1, 0.8, 0.3], [0.0, 0.7, 0.1, 0.2, 0.6, 0.7]])

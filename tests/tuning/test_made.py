@@ -9,12 +9,12 @@ from support.searches import question, trial
 
 from hashbench.foundation.execution import DEFAULT
 from hashbench.foundation.files import locked
-from hashbench.runs.run import Run
-from hashbench.runs.run_all import Outcome, Plan
-from hashbench.runs.settings import OUR_DEFAULTS
-from hashbench.tuning import run as tuning
-from hashbench.tuning.choice import choices, finalists
-from hashbench.tuning.search import Search, path_of
+from hashbench.running.runs.run import Run
+from hashbench.running.runs.run_all import Outcome, Plan
+from hashbench.running.runs.settings import OUR_DEFAULTS
+from hashbench.running.tuning import run as tuning
+from hashbench.running.tuning.choice import choices, finalists
+from hashbench.running.tuning.search import Search, path_of
 
 
 def test_trials_with_the_same_settings_are_one_run(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 from support.searches import search_of, trial
 
-from hashbench.datasets.card import load_card
-from hashbench.datasets.protocol import TO_CHOOSE
-from hashbench.datasets.split import split
-from hashbench.datasets.store import open_labels
-from hashbench.datasets.stored_file import array_sha256
 from hashbench.foundation import paths
 from hashbench.foundation.errors import CheckFailed
-from hashbench.relevance.labels import Labels
-from hashbench.tables.spec import shown_protocols
-from hashbench.tuning.overlap import beside_tests, require_stated, shared_queries, validation_lists
+from hashbench.running.datasets.card import load_card
+from hashbench.running.datasets.protocol import TO_CHOOSE
+from hashbench.running.datasets.split import split
+from hashbench.running.datasets.store import open_labels
+from hashbench.running.datasets.stored_file import array_sha256
+from hashbench.running.tuning.overlap import beside_tests, require_stated, shared_queries, validation_lists
+from hashbench.scoring.relevance.labels import Labels
+from hashbench.showing.tables.spec import shown_protocols
 
 DATASETS = ("cifar10", "cifar100", "isolet", "mnist", "usps")
 
@@ -96,7 +96,7 @@ def test_the_queries_of_a_new_search_are_none_of_the_first_five_splits_and_those
 def test_a_test_query_that_chose_settings_fails_the_check(monkeypatch: pytest.MonkeyPatch) -> None:
     card = load_card("digits")
     labels = open_labels(card).labels
-    monkeypatch.setattr("hashbench.datasets.split.shown_queries", lambda *_: np.empty(0, np.int64))
+    monkeypatch.setattr("hashbench.running.datasets.split.shown_queries", lambda *_: np.empty(0, np.int64))
     unseen = trial("lsh", 1, 0.5, study=77)  # whose list this process has not drawn yet
     search_of({"lsh": []}, "new", splits=5).with_trials([unseen]).save()
     with pytest.raises(CheckFailed, match=r"digits s1: \d+ test queries are validation queries of new: search again"):

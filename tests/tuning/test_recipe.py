@@ -9,9 +9,9 @@ from support.one_line import one_line
 from support.searches import changed_root
 
 from hashbench.foundation.config import Setting
-from hashbench.runs.run import Run
-from hashbench.tuning.choice import Choice
-from hashbench.tuning.recipe import require_use, with_choices
+from hashbench.running.runs.run import Run
+from hashbench.running.tuning.choice import Choice
+from hashbench.running.tuning.recipe import require_use, with_choices
 
 HEAD = """# of a test
 title = "New"

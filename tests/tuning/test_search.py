@@ -9,7 +9,7 @@ import pytest
 from support.one_line import one_line
 from support.searches import question, search_of
 
-from hashbench.tuning.search import Search, names, path_of
+from hashbench.running.tuning.search import Search, names, path_of
 
 SMALL = search_of({"lsh": [[0.25, 0.5], [None, 0.125]], "itq": [[0.75, 0.5]]})
 

@@ -18,10 +18,10 @@ from support.python import python
 from support.small_pieces import small_pieces
 
 import hashbench
-from hashbench.codes import files
-from hashbench.codes.files import FORMATS, NAMINGS, Explicit, SavedCodes
-from hashbench.codes.files import txt as txt_reader
 from hashbench.foundation.errors import HashbenchError
+from hashbench.scoring.codes import files
+from hashbench.scoring.codes.files import FORMATS, NAMINGS, Explicit, SavedCodes
+from hashbench.scoring.codes.files import txt as txt_reader
 
 rng = np.random.default_rng(3)
 BITS = rng.integers(0, 2, (4, 20), np.uint8), rng.integers(0, 2, (30, 20), np.uint8)
@@ -403,7 +403,7 @@ def test_a_pickle_is_refused_with_the_lines_that_convert_it(tmp_path: Path) -> N
 def test_npz_and_npy_are_read_without_the_libraries_of_others(tmp_path: Path) -> None:
     paths = npz(tmp_path / "codes", arrays()), npy(tmp_path / "codes", arrays())
     code = (
-        "import sys; from pathlib import Path; from hashbench.codes import files; "
+        "import sys; from pathlib import Path; from hashbench.scoring.codes import files; "
         "[files.load(Path(path)) for path in sys.argv[1:]];"
         "print(*{'torch', 'scipy', 'h5py', 'sklearn', 'pandas'} & {name.split('.')[0] for name in sys.modules})"
     )

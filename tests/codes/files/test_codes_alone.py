@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 from support.one_line import one_line
 
-from hashbench.codes import files
+from hashbench.scoring.codes import files
 
 rng = np.random.default_rng(3)
 QUERY = rng.integers(0, 2, (3, 12), np.uint8)

@@ -13,9 +13,9 @@ import pytest
 from support import damaged_codes
 from support.python import python
 
-from hashbench.codes import files
 from hashbench.foundation.errors import HashbenchError
-from hashbench.histogram import count_blocks
+from hashbench.scoring.codes import files
+from hashbench.scoring.histogram import count_blocks
 
 MOST_SECONDS = 5
 MOST_BYTES = 500 << 20
@@ -83,7 +83,7 @@ def test_some_as_processes_under_limits(corpus: Callable[[str], list[Path]]) -> 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peak memory is read from /proc")
 def test_peak_memory_is_that_of_the_packed_codes(tmp_path: Path) -> None:
     code = (
-        "import sys; from pathlib import Path; from hashbench.codes import files;"
+        "import sys; from pathlib import Path; from hashbench.scoring.codes import files;"
         "peak = lambda: int(Path('/proc/self/status').read_text().split('VmHWM:')[1].split()[0]) << 10;"
         "import h5py; before = peak(); read = files.load(Path(sys.argv[1]));"
         "print(peak() - before - read.database.words.nbytes, len(read.database))"

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from support.one_line import one_line
 
-from hashbench.codes import files, pack
-from hashbench.codes.files import Explicit
+from hashbench.scoring.codes import files, pack
+from hashbench.scoring.codes.files import Explicit
 
 BITS = np.random.default_rng(0).integers(0, 2, (9, 16), np.uint8)
 

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.one_line import one_line
 
-from hashbench.codes import files, pack
-from hashbench.codes.files import SavedCodes, rows_of_ids
-from hashbench.relevance.labels import ClassRelevance
+from hashbench.scoring.codes import files, pack
+from hashbench.scoring.codes.files import SavedCodes, rows_of_ids
+from hashbench.scoring.relevance.labels import ClassRelevance
 
 TYPES = ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", ">i8", ">u8"]
 EDGES = [0, 1 << 7, 1 << 8, 1 << 15, 1 << 31, 1 << 32, 1 << 53, 1 << 60, 1 << 63, 1 << 64]

@@ -7,7 +7,7 @@ import pytest
 import scipy
 from support.one_line import one_line
 
-from hashbench.codes.files import arrays_in, mat
+from hashbench.scoring.codes.files import arrays_in, mat
 
 
 def cell(*items: object) -> np.ndarray:

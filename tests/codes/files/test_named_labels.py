@@ -13,8 +13,8 @@ from support.damaged_codes import Arrays, Writer, npy, npz
 from support.one_line import one_line
 from support.small_pieces import small_pieces
 
-from hashbench.codes import files
-from hashbench.relevance.labels import LabelRelevance
+from hashbench.scoring.codes import files
+from hashbench.scoring.relevance.labels import LabelRelevance
 
 NAMES = np.array(["cat", "Häschen", "dog", ""])
 rng = np.random.default_rng(0)

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from support.one_line import one_line
 from support.strategies import CodeSet, code_sets
 
-from hashbench.codes import files, pack
-from hashbench.codes.files import SavedCodes
-from hashbench.relevance.labels import ClassRelevance, SharedLabelRelevance
+from hashbench.scoring.codes import files, pack
+from hashbench.scoring.codes.files import SavedCodes
+from hashbench.scoring.relevance.labels import ClassRelevance, SharedLabelRelevance
 
 rng = np.random.default_rng(7)
 QUERY = rng.integers(0, 2, (3, 12), np.uint8)

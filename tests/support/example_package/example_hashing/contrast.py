@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
-from hashbench.methods import DeepSettings, Objective, Supervision, deep_method
+from hashbench import DeepSettings, Objective, Supervision, deep_method
 
 if TYPE_CHECKING:
     from torch import Tensor

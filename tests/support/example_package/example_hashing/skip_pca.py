@@ -4,8 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from hashbench.foundation.errors import HashbenchError
-from hashbench.methods import ShallowSettings, linear_method
+from hashbench import HashbenchError, ShallowSettings, linear_method
 
 Floats = NDArray[np.float64]
 

@@ -3,8 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench.histogram import Histogram
-from hashbench.metrics import Metric, MetricName
+from hashbench import Histogram, Metric, MetricName
 
 
 def evaluate(histogram: Histogram, name: MetricName) -> NDArray[np.float64]:

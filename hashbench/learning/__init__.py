@@ -1,0 +1,1 @@
+"""What codes a method makes: the contract of methods, the methods, their losses, models and training."""

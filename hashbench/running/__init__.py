@@ -1,0 +1,1 @@
+"""What came out, kept for ever: data sets, features, runs and their rows, jobs, and searches."""

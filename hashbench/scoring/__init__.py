@@ -1,0 +1,1 @@
+"""How good codes are: codes, relevance, the histogram of distances and levels, metrics, and scores."""

@@ -61,6 +61,7 @@ toc_object_entries_show_parents = "hide"
 napoleon_numpy_docstring = False
 
 highlight_language = "none"  # a block without a language is a terminal
+suppress_warnings = ["ref.python"]  # two classes may have one name
 html_theme = "furo"
 html_title = "hashbench"
 html_copy_source = False

@@ -607,7 +607,7 @@ def test_an_operation_of_somebody_else_is_one_line(trained: TrainedRun, tmp_path
         return x
 
     other = OfSteps(steps.Steps([steps.Step(add, {})], "float64"))
-    with one_line(r"add: no operation of hashbench\.steps, so no file has it"):
+    with one_line(r"add: no operation of hashbench\.learning\.steps, so no file has it"):
         export(trained.row, other, "numpy", tmp_path / "new")
     assert list(tmp_path.iterdir()) == []
 

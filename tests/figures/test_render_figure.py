@@ -38,7 +38,7 @@ def test_pictures_have_the_width_of_a_paper_at_150_dots_an_inch(tmp_path: Path, 
 
 def test_drawing_imports_no_torch_and_declaring_no_matplotlib() -> None:
     code = (
-        "import sys\nfrom hashbench import figures\n"
+        "import sys\nfrom hashbench.showing import figures\n"
         "[figures.load(name) for name in figures.names()]\n"
         "heavy = {'torch', 'sklearn', 'pandas', 'scipy.linalg', 'matplotlib'} & set(sys.modules)\n"
         "assert not heavy, heavy"

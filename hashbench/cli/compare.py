@@ -21,7 +21,7 @@ from hashbench.scoring.codes import files
 from hashbench.scoring.codes.files import Explicit
 from hashbench.scoring.evaluation import compare, scorer
 from hashbench.scoring.evaluation.compare import Comparison, Side
-from hashbench.scoring.evaluation.paired import LEVEL, SAMPLES, Paired, holm
+from hashbench.scoring.evaluation.paired import LEVEL, Paired, holm
 from hashbench.scoring.evaluation.scorer import Scorer
 from hashbench.scoring.metrics import shown
 from hashbench.showing.sheet import Cell, Grid, Number, Range, Sheet, Value, records
@@ -71,9 +71,9 @@ def command(
 ) -> Sheet:
     """Compare two or more codes of the same queries and database, or two or more rows of a table.
 
-    For each metric: the means, their difference A - B, its interval and its two-sided p, by a paired bootstrap. Codes
-    and runs are of one split: queries are resampled, and the result holds for this split. With --table, A and B are
-    rows of one column of a table, such as ITQ-CCA and KSH at --bits 32: splits and queries are resampled, and the
+    For each metric: the means, their difference A - B, its interval and its two-sided p, by a paired t-test. Codes and
+    runs are of one split: the test is over its queries, and the result holds for this split. With --table, A and B are
+    rows of one column of a table, such as ITQ-CCA and KSH at --bits 32: the test is over splits, and the
     sentence that may be claimed of their AP, or of their recall, is printed.
 
     Of more than two, each is compared with each, and Holm's correction of p is for the number of comparisons.
@@ -93,7 +93,7 @@ def command(
         compared = [_side(name, explicit, exclude_self, program(context)) for name in sides]
         result = _compare_codes(compared, metric)
         print_notes([note for named in compared for note in named.notes])
-    values = {**result.values, "samples": SAMPLES, "interval": INTERVAL}
+    values = {**result.values, "interval": INTERVAL}
     return replace(result.sheet, values=lambda: values, records=result.records)
 
 
@@ -289,11 +289,11 @@ def _grid(metrics: Mapping[str, Paired]) -> Grid:
 def _how(differences: Sequence[Mapping[str, Paired]]) -> Iterator[str]:
     """How interval and p were made, for what they hold, and how p is corrected where there are several pairs."""
     is_of_one_split = any(paired.is_of_one_split for by_metric in differences for paired in by_metric.values())
-    over = "splits and their queries"
+    over = "the splits"
     if is_of_one_split:
         over = "the queries"
     share = f"{100 * INTERVAL:g}%"
-    yield f"interval ({share}) and p: paired bootstrap over {over}, {SAMPLES:,} samples; p is two-sided"
+    yield f"interval ({share}) and p: paired t-test over {over}; p is two-sided"
     if len(differences) > 1:
         yield f"p (Holm): corrected for the {len(differences)} comparisons of each metric"
     if is_of_one_split:

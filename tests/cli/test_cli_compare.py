@@ -59,7 +59,7 @@ def test_two_files_are_compared_as_eval_scores_them(hashbench: CommandLine) -> N
         {"query": int(q), "id": None, "a": per_query[0][q], "b": per_query[1][q]} for q in order
     ]
     facts = {"n_queries": 40, "n_empty": 0, "n_database": 200, "same_queries_by": "their labels", "over": "queries"}
-    facts |= {"samples": 10_000, "interval": 0.95}
+    facts |= {"interval": 0.95}
     assert {key: compared[key] for key in facts} == facts
     assert ap["n_splits"] == 1
 
@@ -93,7 +93,7 @@ def test_the_report_says_what_the_test_is_and_is_not(hashbench: CommandLine) -> 
     assert heading.split() == ["query", "A", "B", "A", "-", "B"]
     assert len(rows) == 5
     assert all(re.fullmatch(r"  \d+ +0\.\d{4}  0\.\d{4}  [+-]0\.\d{4}", row) for row in rows)
-    how = "- interval (95%) and p: paired bootstrap over the queries, 10,000 samples; p is two-sided"
+    how = "- interval (95%) and p: paired t-test over the queries; p is two-sided"
     assert " ".join(notes.split()) == f"{how} - {OF_ONE_SPLIT}"
 
 
@@ -221,7 +221,7 @@ def test_rows_of_a_table_are_compared_over_all_their_splits(
     assert sides == "A  ITQ, ours\nB  LSH"
     row = means.splitlines()[1].split()
     assert row[:5] == ["A,", "B", f"{paired.a:.4f}", f"{paired.b:.4f}", f"{paired.difference:+.4f}"]
-    how = "- interval (95%) and p: paired bootstrap over splits and their queries, 10,000 samples; p is two-sided"
+    how = "- interval (95%) and p: paired t-test over the splits; p is two-sided"
     claimed = claim("ITQ, ours", "LSH", paired, paired.p)
     assert " ".join(notes.split()) == f"{how} - {claimed}" and "2 splits, 1,000 queries" in claimed
     values = hashbench.json(command)
@@ -251,4 +251,4 @@ def test_the_first_table_that_is_written_is_tested_by_the_scores_that_it_keeps(
     (Store.default().folder / "queries" / "two.npz.xz").unlink()
     out = hashbench.done("table two --write").out
     assert len(kept) == 4
-    assert "not significantly below it (the paired bootstrap over 2 splits and their queries" in out
+    assert "not significantly below it (paired t-test over 2 splits" in out

@@ -1,4 +1,4 @@
-"""What is below the best of a column: of lines with the same splits, by the paired bootstrap and Holm."""
+"""What is below the best of a column: of lines with the same splits, by the paired t-test and Holm."""
 
 import numpy as np
 import pytest

@@ -84,7 +84,7 @@ def on_splits(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, *means: float, ke
 def test_bold_is_what_the_paired_test_cannot_tell_from_the_best(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    tested = "the paired bootstrap over 3 splits and their queries, Holm within the column, level 0.05"
+    tested = "paired t-test over 3 splits, Holm within the column, level 0.05"
     text = on_splits(monkeypatch, tmp_path, 0.60, 0.601, 0.5)
     assert ["**" in cells(text, row)[0] for row in ("DPSH*", "MIHash", "TALR_AP")] == [True, True, False]
     assert f"; in bold: the highest mean, and all not significantly below it ({tested});" in text

@@ -1,4 +1,4 @@
-"""The lines of a column that are significantly below its best line, by the paired bootstrap over splits and queries."""
+"""The lines of a column that are significantly below its best line, by the paired t-test over splits."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -65,7 +65,10 @@ def claim(a: str, b: str, paired: Paired, p: float) -> str:
         interval = f"interval {-paired.high:.4f} to {-paired.low:.4f}"
     if paired.is_of_one_split:
         return f"On this split {difference} ({interval}): nothing can be claimed of other splits."
-    over = f"{interval}, p = {p:.4f}, {paired.n_splits} splits, {paired.n_queries:,} queries"
+    p_text = "p < 0.0001"
+    if p >= 0.0001:
+        p_text = f"p = {p:.4f}"
+    over = f"{interval}, {p_text}, {paired.n_splits} splits, {paired.n_queries:,} queries"
     if p < LEVEL:
         return f"{difference} ({over})."
     return f"{a} and {b} are not significantly different: {difference} ({over})."

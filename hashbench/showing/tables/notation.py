@@ -217,7 +217,7 @@ def _of_best(table: Table) -> Iterator[tuple[Sign | None, str]]:
     tests = [group.test for group in groups if group.test is not None]
     if tests:
         splits = least_to_most([test.n_splits for test in tests], "split")
-        test = f"the paired bootstrap over {splits} and their queries, Holm within the column, level {LEVEL:g}"
+        test = f"paired t-test over {splits}, Holm within the column, level {LEVEL:g}"
         yield Sign.BEST, f": the highest mean, and all not significantly below it ({test})"
     if any(group.test is not None and len(group.test.p) < len(group.cells) for group in groups):
         yield None, "values without AP of each query on these splits are not compared"

@@ -12,16 +12,15 @@ Spans = tuple[str | Code, ...]
 
 
 def table_facts(needs: TableNeeds) -> dict[str, Cell]:
-    """The facts by their names; what is not here comes with the way to get it. Empty where a table needs none."""
+    """The facts by their names: what is here, and what is to get with the way to get it."""
     datasets = [need for need in needs.inputs if need.kind == "data set"]
-    texts: list[Spans] = [_dataset(need) for need in datasets]
     weights = [need for need in needs.inputs if need.kind == "weights"]
-    texts += [_weights(need) for need in weights if not need.is_here]
+    here: list[Spans] = [(_sized(need),) for need in datasets if need.is_here]
     if n_here := sum(need.is_here for need in weights):
-        texts.append((f"the weights of {counted(n_here, 'network')}, here",))
-    if names := [need.name for need in datasets if not (need.is_here or need.is_by_hand)]:
-        texts.append((Code(f"hashbench download {' '.join(names)}"),))
-    return {"needs": _joined(texts), "disk": _disk(needs)}
+        here.append((f"the weights of {counted(n_here, 'network')}",))
+    to_get: list[Spans] = [_dataset(need) for need in datasets if not need.is_here]
+    to_get += [_weights(need) for need in weights if not need.is_here]
+    return {"here": _joined(here), "to get": _joined(to_get), "disk": _disk(needs)}
 
 
 def _joined(texts: Iterable[Spans]) -> Cell:
@@ -45,15 +44,16 @@ def hours_text(needs: TableNeeds) -> str:
     return f"{hours} hours on {first.device}"
 
 
+def _sized(need: Need) -> str:
+    if need.size_bytes is None:
+        return need.name
+    return f"{need.name} {readable(need.size_bytes)}"
+
+
 def _dataset(need: Need) -> Spans:
-    data = need.name
-    if need.size_bytes is not None:
-        data += f" {readable(need.size_bytes)}"
-    if need.is_here:
-        return (f"{data}, here",)
     if need.is_by_hand:
-        return f"{data}, by hand: ", Code(f"hashbench show {need.name}")
-    return (f"{data}",)
+        return f"{_sized(need)}, by hand: ", Code(f"hashbench show {need.name}")
+    return f"{_sized(need)}: ", Code(f"hashbench download {need.name}")
 
 
 def _weights(need: Need) -> Spans:

@@ -170,21 +170,23 @@ def table(name: str) -> Sheet:
         "sections": [
             {"section": title, "rows": [*rows], "columns": [*columns]} for title, (rows, columns) in labels.items()
         ],
-        **{"n_cells": n_cells, "n_published": n_published, **named},
+        **{"n_published": n_published, **named},
         **{key: value for key, value in runs.items() if key not in ("table", "seeds", "splits")},
         "needs": needs.as_json(),
     }
     n_runs = runs["done"] + runs["failed"] + runs["missing"]
-    progress = f"{n_runs}: {runs['done']} done, {runs['failed']} failed"
+    progress = f"{n_runs}: {runs['done']} done, {runs['failed']} failed, {runs['missing']} missing"
     if (n_bases := len(needs.runs) - n_runs) > 0:
         progress += f"; {counted(n_bases, 'other')} that they start from"
+    cells = f"{n_cells}: {runs['n_cells_measured']} measured, {n_published} have a published value"
     if runs["unavailable"]:
-        progress += f"; {runs['unavailable']} cells cannot be run yet"
-    published = f"{n_cells} cells, {n_published} published"
+        cells += f", {runs['unavailable']} not available yet"
+    paper = f"{cited(table.paper, papers(broken=str))}, {table.source}"
     if table.notes:
-        published += f", {counted(len(table.notes), 'note')} (--json)"
+        paper += f"; {counted(len(table.notes), 'note')} (--json)"
     known: dict[str, Cell] = {
-        "paper": f"{cited(table.paper, papers(broken=str))}, {table.source}: {published}",
+        "paper": paper,
+        "cells": cells,
         "runs": f"{progress}; {hours_text(needs)}",
         **table_facts(needs),
     }

@@ -43,7 +43,7 @@ def test_one_command_ends_with_a_table_that_other_commands_take(hashbench: Comma
     assert [(cell.row, cell.column) for cell in cells] == [(row, "6 bits") for row in ("LSH", "ITQ", "KSH")]
     assert [cell.settings.get("hash_functions") for cell in cells] == [None, None, "linear"]
     assert hashbench.done("table bench_mine").out == out[: out.index("results/tables/")]
-    assert "3 runs done, 0 failed, 0 missing" in hashbench.done("status bench_mine").out
+    assert "3: 3 done, 0 failed, 0 missing" in hashbench.done("status bench_mine").out
     again = hashbench.done("bench mine --methods lsh,itq,ksh --seeds 2")
     assert again.out == out and "6 done, 0 to do" in again.err and "gets other cells" not in again.err
     err = hashbench.done("bench mine --methods itq --bits 4,2 --seeds 1").err

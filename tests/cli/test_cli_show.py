@@ -67,9 +67,10 @@ def test_a_name_of_two_kinds_shows_both(hashbench: CommandLine) -> None:
 def test_a_table_shows_what_is_measured_of_it(hashbench: CommandLine) -> None:
     store_run()
     assert {
-        "paper  hashbench, quickstart: 64 cells, 0 published, 1 note (--json)",
-        "runs   32: 1 done, 0 failed; hours unknown",
-        "needs  digits, here",
+        "paper  hashbench, quickstart; 1 note (--json)",
+        "cells  64: 2 measured, 0 have a published value",
+        "runs   32: 1 done, 0 failed, 31 missing; hours unknown",
+        "here   digits",
         "$ hashbench run digits",
     } <= set(hashbench.done("show table/digits").lines)
 
@@ -79,9 +80,10 @@ def test_a_table_shows_in_twelve_lines_what_it_needs(hashbench: CommandLine) -> 
         answer = hashbench.done(f"show {table}")
         assert len(answer.lines) <= 12
     for fact in (
-        "paper He et al. (2018), Table 1: 96 cells, 96 published, 6 notes (--json)",
-        "runs 80: 0 done, 0 failed; hours unknown",
-        "needs cifar10 184.3 MB; nuswide21 29.5 GB, by hand: hashbench show nuswide21; vggf, by hand: ",
+        "paper He et al. (2018), Table 1; 6 notes (--json)",
+        "cells 96: 0 measured, 96 have a published value",
+        "runs 80: 0 done, 0 failed, 80 missing; hours unknown",
+        "to get cifar10 184.3 MB: hashbench download cifar10; nuswide21 29.5 GB, by hand: hashbench show nuswide21; ",
         "disk 33.9 GB+ for the inputs, hashers of unknown size",
         "$ hashbench speed dpsh cifar10 --protocol s1 --bits 12 --model vggf",
     ):

@@ -63,8 +63,11 @@ def test_a_table_shows_the_own_split_or_says_over_how_many_its_deviation_is(
 def test_status_counts_the_runs_of_each_split(hashbench: CommandLine) -> None:
     hashbench("run tiny --splits 2")
     assert hashbench("status tiny --splits 2").lines == [
-        "tiny_splits2: 2 runs done, 0 failed, 0 missing; 1 of 1 cells measured, 0 not",
-        "available yet; hours left: 0.0",
+        "tiny_splits2",
+        "",
+        "cells       1: 1 measured",
+        "runs        2: 2 done, 0 failed, 0 missing",
+        "hours left  0.0",
         "",
         "     4 bits  measured",
         "LSH  #       1 of 1",

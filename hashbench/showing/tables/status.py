@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from hashbench.running.runs.interrupted import Interrupted
+from hashbench.running.runs.needs import missing_inputs
 from hashbench.running.runs.past import Past
 from hashbench.running.runs.row import IMPORTED, Row
 from hashbench.running.runs.run import Run
@@ -63,6 +64,7 @@ class TableStatus:
     cells: Mapping[str, CellStatus]  # by their run_key
     hours_left: float  # that the missing and the failed runs will take, one after the other
     n_unknown: int  # of these runs: no past run tells how long they take
+    inputs: Sequence[str]  # what they need and is not here: data sets, weights, packages
 
     def counts(self) -> dict[str, int]:
         """The number of runs that are done, failed and missing, and of the table's cells that cannot be run yet."""
@@ -82,7 +84,9 @@ class TableStatus:
         if self.spec.repeats == "splits":
             splits = seeds
             seeds = 1
-        return {"table": self.spec.name, "seeds": seeds, "splits": splits, **self.counts(), **left}
+        cells = {"n_cells": len(self.spec.cells), "n_cells_measured": self.cell_states()["done"]}
+        named = {"table": self.spec.name, "seeds": seeds, "splits": splits}
+        return {**named, **cells, **self.counts(), **left, "to_get": ", ".join(self.inputs)}
 
     def hours(self) -> str:
         """The hours left: ``unknown`` where no past run tells, ``> 1.5`` where none tells of some."""
@@ -97,7 +101,9 @@ def table_status(spec: TableSpec, stored: Mapping[str, Row], past: Past, seeds: 
     todo: list[Run] = []
     cells = {needed.cell.run_key: _cell_status(needed, stored, todo) for needed in cell_runs(spec, seeds)}
     seconds = [past.of_run(run) for run in todo]
-    return TableStatus(spec, cells, sum(filter(None, seconds)) / 3600, seconds.count(None))
+    inputs = [need.name for needs in missing_inputs(todo).values() for need in needs]
+    hours = sum(filter(None, seconds)) / 3600
+    return TableStatus(spec, cells, hours, seconds.count(None), list(dict.fromkeys(inputs)))
 
 
 def _cell_status(needed: CellRuns, stored: Mapping[str, Row], todo: list[Run]) -> CellStatus:
@@ -122,14 +128,22 @@ def _cell_status(needed: CellRuns, stored: Mapping[str, Row], todo: list[Run]) -
 
 
 def sheet_of(status: TableStatus, seeds: int, interrupted: Sequence[Interrupted]) -> Sheet:
-    """The map of each section of a table, a sign for each cell; the sum of its runs; and what was interrupted."""
+    """The cells and the runs of a table, what its runs need, a map of each section, and what was interrupted."""
     totals = status.counts()
-    runs = f"{totals['done']} runs done, {totals['failed']} failed, {totals['missing']} missing"
-    cells = f"{status.cell_states()['done']} of {len(status.spec.cells)} cells measured"
+    states = status.cell_states()
+    of_cells = [f"{states['done']} measured"]
+    of_cells += [f"{number} {state}" for state, number in states.items() if state != "done"]
+    n_runs = totals["done"] + totals["failed"] + totals["missing"]
     hours = status.hours()
     if hours == UNKNOWN:
-        hours += " (hashbench speed measures a run)"
-    total = f"{runs}; {cells}, {totals['unavailable']} not available yet; hours left: {hours}"
+        hours += ": no stored row tells; hashbench speed measures a run"
+    facts: list[list[SheetCell]] = [
+        ["cells", f"{len(status.spec.cells)}: {', '.join(of_cells)}"],
+        ["runs", f"{n_runs}: {totals['done']} done, {totals['failed']} failed, {totals['missing']} missing"],
+        ["hours left", hours],
+    ]
+    if status.inputs:
+        facts.append(["to get", f"{', '.join(status.inputs)} (hashbench show {status.spec.name} says how)"])
     sections: dict[str, dict[str, dict[str, CellStatus]]] = {}
     for cell in status.spec.cells:
         row = sections.setdefault(cell.section, {}).setdefault(cell.row, {})
@@ -141,23 +155,24 @@ def sheet_of(status: TableStatus, seeds: int, interrupted: Sequence[Interrupted]
         "interrupted": [asdict(run) for run in interrupted],
     }
     return Sheet(
-        texts=[f"{status.spec.name}: {total}"],
-        grids=[*(_map(title, rows) for title, rows in sections.items()), legend, _continued(interrupted)],
+        texts=[status.spec.name],
+        grids=[Grid(facts), *(_map(title, rows) for title, rows in sections.items()), legend, _continued(interrupted)],
         values=lambda: values,
         records=lambda: records(("section", "row", "column", "state"), _states(sections)),
     )
 
 
 def overview(tables: Sequence[TableStatus], seeds: int, interrupted: Sequence[Interrupted]) -> Sheet:
-    """A row for each table, with the numbers of its runs; and what was interrupted."""
+    """A row for each table, with the numbers of its cells and of its runs; and what was interrupted."""
     rows: list[list[SheetCell]] = []
     for table in tables:
         totals = table.counts()
         n_runs = totals["done"] + totals["failed"] + totals["missing"]
+        measured = Number(table.cell_states()["done"], "d", after=f" of {len(table.spec.cells)}")
         done = Number(totals["done"], "d", after=f" of {n_runs}")
-        numbers = [totals["missing"], totals["failed"], totals["unavailable"]]
-        rows.append([table.spec.name, done, *numbers, table.hours()])
-    headings = ("table", "runs done", "missing", "failed", "cells not yet", "hours left")
+        inputs = ", ".join(table.inputs)
+        rows.append([table.spec.name, measured, done, totals["failed"], table.hours(), inputs])
+    headings = ("table", "cells measured", "runs done", "failed", "hours left", "to get")
     values = [table.as_json(seeds) for table in tables]
     return Sheet(
         grids=[Grid(rows, headings), _continued(interrupted)],

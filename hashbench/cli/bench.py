@@ -87,7 +87,7 @@ def command(
     """Compare methods on a data set with labels, or codes of vectors without.
 
     The table is declared in experiments/tables/ of the current folder, or of --root. All its cells are trained and
-    scored, and it is written to results/tables/. --tune searches settings first, by queries that are held out of the
+    scored, and it is written to results/tables/. --tune searches settings first, by validation queries out of the
     database. If a run fails, a footnote names it, and the exit status is 1. After an interruption the same command
     continues.
 

@@ -145,7 +145,7 @@ def import_(
 ) -> Answer:
     """Make a row of codes that other code made, scored as the codes of a run; hashbench marks it as imported.
 
-    query_ids and database_ids beside the codes are numbers of items, in any order (hashbench split writes them).
+    query_ids and database_ids beside the codes are item numbers, in any order (hashbench split writes them).
     Without them the codes must be in the order of the protocol, and the labels beside them must agree.
     """
     store = Store.default()

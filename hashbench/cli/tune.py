@@ -48,7 +48,7 @@ def command(
 
     Trial 0 has our defaults, the first 24 others lie anywhere in the space that the method's file declares, the next
     ones around the best. The best five are run in each repeat, and their median over the repeats chooses; the queries
-    are held out of the database, and no table shows them. A trial that fails counts as 0; if all trials of a method
+    come out of the database, and no table shows them. A trial that fails counts as 0; if all trials of a method
     fail, the exit status is 1.
 
     The trials are lines of results/tune/NAME.jsonl: the same command continues after an interruption, and more

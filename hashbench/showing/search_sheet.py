@@ -16,7 +16,7 @@ from hashbench.running.tuning.search import Question, Search, path_of
 from hashbench.showing import ink
 from hashbench.showing.sheet import Cell, Grid, Number, Sheet
 
-HEADINGS = ("of its studies", "trial", "failed", "chosen")
+HEADINGS = ("of its repeats", "trial", "failed", "chosen")
 ON_EACH = ("of its best trial there", "of the trial chosen", "of the one chosen on the others")
 SCORE = ".3f"
 
@@ -42,17 +42,17 @@ def sheet_of(search: Search) -> Sheet:
         for choice in chosen
         if choice.search_again
     ]
-    columns = ["method", f"held-out {question.metric_title}", *HEADINGS]
+    columns = ["method", f"validation {question.metric_title}", *HEADINGS]
     grids = [Grid([[*_cells(choice)] for choice in chosen], columns)]
     texts = [_method_of_search(search)]
     if on_each := [row for choice in chosen for row in _rows_on_each_dataset(search, choice)]:
         first, *others = ON_EACH
         grids.append(Grid(on_each, ["method", "data set", f"{question.metric_title} {first}", *others]))
-        of_study = ""
+        of_repeat = ""
         if question.is_two_stage:
-            of_study = " The values are those of the first study."
+            of_repeat = " The values are those of the first repeat."
         too_high = f"so its {question.metric_title} is a little too high"
-        again.append(f"A best trial is the best of many on the same queries, {too_high}.{of_study}")
+        again.append(f"A best trial is the best of many on the same queries, {too_high}.{of_repeat}")
     return Sheet(
         f"The search {search.name}: {', '.join(question.left_out)} ({question.protocol})",
         grids,
@@ -80,20 +80,20 @@ def _cells(choice: Choice) -> Iterator[Cell]:
 
 
 def _method_of_search(search: Search) -> str:
-    """What all trials share, which were run how often, what chose among them, and which queries were held out."""
+    """What all trials share, which were run how often, what chose among them, and what the validation queries are."""
     question = search.question
-    n_studies = len({trial.study for trial in search.trials.values()})
+    n_repeats = len({trial.study for trial in search.trials.values()})
     fixed = ", ".join(f"{key} = {value}" for key, value in question.settings.items())
     fixed += "".join(f", bits of {name} = {bits}" for name, bits in question.fewer_bits.items())
-    runs = f"Each trial is run in {n_studies} studies, with another seed and other queries"
+    runs = f"Each trial is run in {n_repeats} repeats, with another seed and other queries"
     if question.is_two_stage:
-        runs = f"Each trial is run once, and the best {FINALISTS} in {n_studies} studies, with other training items too"
+        runs = f"Each trial is run once, and the best {FINALISTS} in {n_repeats} repeats, with other training items too"
     chooses = f"the median of its tie-aware {question.metric_title} chooses, and a trial that fails counts as 0"
     protocols = ", ".join(sorted({name for names in question.left_out.values() for name in names}))
     left_out = f"no query of {protocols} is in any list"
     if question.splits is not None:
         left_out = f"none of them is a query of {first_splits(question.splits)} of {protocols}"
-    return f"{fixed}. {runs}; {chooses}. The queries are held out of the database; {left_out}."
+    return f"{fixed}. {runs}; {chooses}. The validation queries are taken out of the database; {left_out}."
 
 
 def as_object(choice: Choice) -> dict[str, Any]:
@@ -109,7 +109,7 @@ def _rows_on_each_dataset(search: Search, choice: Choice) -> Iterator[list[Cell]
 
 
 def _records(search: Search) -> Grid:
-    """A line for each trial and study, with the settings of all methods as columns."""
+    """A line for each trial and repeat, with the settings of all methods as columns."""
     settings = list(dict.fromkeys(key for space in search.question.spaces.values() for key in space))
     rows: list[list[Cell]] = []
     for key, trial in sorted(search.trials.items()):

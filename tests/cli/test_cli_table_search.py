@@ -21,13 +21,14 @@ SCORES = {
 }
 MARKDOWN = """# The search small: digits (s1)
 
-bits = 16. Each trial is run in 2 studies, with another seed and other queries; the median of its tie-aware AP \
-chooses, and a trial that fails counts as 0. The queries are held out of the database; no query of s1 is in any list.
+bits = 16. Each trial is run in 2 repeats, with another seed and other queries; the median of its tie-aware AP \
+chooses, and a trial that fails counts as 0. The validation queries are taken out of the database; no query of s1 is \
+in any list.
 
-| method | held-out AP | of its studies |  trial | failed | chosen           |
-| :----- | ----------: | :------------- | -----: | -----: | :--------------- |
-| ITQ    |       0.550 | 0.500 to 0.600 | 1 of 2 | 1 of 2 | iterations = 329 |
-| LSH    |       0.450 | 0.400 to 0.500 | 3 of 3 | 0 of 3 | centre = True    |
+| method | validation AP | of its repeats |  trial | failed | chosen           |
+| :----- | ------------: | :------------- | -----: | -----: | :--------------- |
+| ITQ    |         0.550 | 0.500 to 0.600 | 1 of 2 | 1 of 2 | iterations = 329 |
+| LSH    |         0.450 | 0.400 to 0.500 | 3 of 3 | 0 of 3 | centre = True    |
 
 - to be searched again: ITQ (1 of 2 trials failed; iterations = 329 is at the high end of 5 to 500)
 """

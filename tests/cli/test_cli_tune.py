@@ -238,7 +238,7 @@ def test_trials_are_compared_by_any_metric(hashbench: CommandLine) -> None:
     out = hashbench.done(tune, "--metric Precision@5").out
     search = Search.named("digits_s1_8b_precision_5")
     trials = [trial for (trial,) in search.of_method("lsh").values()]
-    assert "| method | held-out precision@5 |" in out and "median of its tie-aware precision@5 chooses" in out
+    assert "| method | validation precision@5 |" in out and "median of its tie-aware precision@5 chooses" in out
     assert all(trial.ap is None and 0 < (trial.value or 0) < 1 for trial in trials)
     (choice,) = hashbench.json(tune, "--metric Precision@5")["choices"]
     assert choice["precision@5"] == max(trial.value or 0 for trial in trials) == trials[choice["trial"]].value

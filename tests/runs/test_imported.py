@@ -120,7 +120,7 @@ def test_what_is_not_of_the_protocol_is_refused_and_nothing_is_written(
     before = list(Store(tmp_path / "results").lines())
     bare = {name: codes[name] for name in ("query_codes", "database_codes")}
     faults: list[tuple[dict[str, Any], str]] = [
-        (bare, "query_ids and database_ids, numbers of items, go in place of labels"),
+        (bare, "query_ids and database_ids (item numbers) may stand in place of labels"),
         ({**codes, "query_labels": codes["query_labels"][::-1]}, "its labels are not those of toy s1 in the order"),
         (
             {

@@ -50,7 +50,7 @@ class Copies:
     def module(self, built: FeatureModule, items: NDArray[Any]) -> FeatureModule:
         """The module that maps rows [n] to the features of these copies, by the network of ``built``."""
         if not isinstance(built.module, Network) or not isinstance(built.module.prepared, layers.Preprocessor):
-            raise HashbenchError("copies are for features of a network that has seen ImageNet: copies = 0")
+            raise HashbenchError("copies are for features of an ImageNet-pretrained network: copies = 0")
         constants = {**built.constants, "copies": self.number, "ids_sha256": self.sha256, "smallest": SMALLEST}
         module = _NetworkOfCopies(built.module.prepared, built.module.backbone, self, items)
         return FeatureModule(module, built.width, constants, built.stored)

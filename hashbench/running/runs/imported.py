@@ -57,7 +57,7 @@ def _in_order(data: RunData, sources: Sequence[Path], explicit: Explicit) -> tup
     if any(side is None for side in ids):
         if data.run.protocol.relevance is not None:
             raise HashbenchError(f"{where}: no query_ids and database_ids, which say what the codes of {rule} are of")
-        advice = "query_ids and database_ids, numbers of items, go in place of labels"
+        advice = "query_ids and database_ids (item numbers) may stand in place of labels"
         with retold(lambda fault: f"{fault}; {advice}", HashbenchError):
             saved = files.load(sources, explicit=explicit)
         codes_of_sides = saved.query, saved.database
@@ -91,7 +91,9 @@ def _rows(ids: Ids | None, expected: Ids, where: str, rule: str) -> NDArray[np.i
     assert ids is not None, "labels were read where there are no ids"
     rows = files.rows_of_ids(expected, ids, where)
     if (rows < 0).any():
-        raise HashbenchError(f"{where}: {expected[rows < 0][0]}, an item of {rule}, is not in it: numbers of items go")
+        raise HashbenchError(
+            f"{where}: {expected[rows < 0][0]}, an item of {rule}, is not in it: ids are item numbers, from 0"
+        )
     return rows
 
 

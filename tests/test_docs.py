@@ -51,7 +51,7 @@ def test_the_speed_of_counting_is_the_measured_one() -> None:
     lowest = round(min(ratios))
     highest = round(max(ratios))
     assert f"a {lowest}th to a {highest}th of the time" in (ROOT / "README.md").read_text().replace("\n", " ")
-    benchmarks = (ROOT / "docs" / "benchmarks.md").read_text()
+    benchmarks = (ROOT / "docs" / "design.md").read_text()
     assert f"{lowest} to {highest} times as fast" in benchmarks
     for what in ("count, classes", "count and ap, classes", "per-query argsort and ap"):
         cells = [f"{ns[what, bits]:.2f}" if ns[what, bits] < 1 else f"{ns[what, bits]:.1f}" for bits in lengths]

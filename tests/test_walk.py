@@ -18,9 +18,9 @@ import numpy as np
 import pytest
 from support.command_line import status
 
-from tests.test_docs import FENCED, PAGES, ROOT, without_blocks
+from tests.test_docs import PAGES
 
-INDENTED_BLOCK = re.compile(r"(?:^    .*\n)+", re.MULTILINE)
+BLOCK = re.compile(r"^```([^\n`]*)\n((?:.*\n)*?)```$|((?:^    .*\n)+)", re.MULTILINE)
 NUMBER = re.compile(r"-?\d[\d,]*(?:\.\d+)?")
 OF_THE_MACHINE = re.compile(r"[\d,.]+ s\b.*|[\d,]+ a minute")  # times
 
@@ -37,10 +37,10 @@ LEFT_OUT = {
     "hashbench dataset add mine glove-100-angular.hdf5": OWN,
     "hashbench dataset add mine base.fvecs --queries query.fvecs --neighbours groundtruth.ivecs": OWN,
     "hashbench export own_codes.npz --codes --to pgvector --out for_pgvector": OWN,  # test_export_codes
-    "hashbench encode digits-s1-itq-48b items.npy --out packed.npy": OWN,  # test_encode_file
-    "hashbench encode itq items.npy --out packed.h5": OWN,
+    "hashbench dataset add listed database queries": OWN,
+    "hashbench bench digits --methods contrast,itq,talr_ap --bits 32 --tune 24 --seeds 5": OWN,
+    "hashbench tune contrast cifar10 --protocol s1 --bits 32 --recipe heads_lite0": HOURS,
     "hashbench train talr-ap digits --protocol s1 --bits 32 --model small_cnn --track tensorboard": OWN,
-    "hashbench bench vectors.npy": OWN,  # test_cli_bench_vectors
     "hashbench eval codes.npz --neighbours glove.hdf5:neighbors --k 10": OWN,  # test_cli_eval_neighbours
     "hashbench leaderboard": HOURS,  # of the rows of its panels
     "hashbench leaderboard heads shallow_s1 --format csv": HOURS,
@@ -78,8 +78,6 @@ LEFT_OUT = {
     "hashbench train skip-pca digits --protocol s1 --bits 16": OWN,  # test_outside_packages runs it
     "hashbench train skip-pca digits --protocol s1 --bits 16 --set skip=2": OWN,
     "hashbench eval codes.npz --metric success@r2 --metric ap": OWN,
-    "hashbench eval-shards queries.npz --shards 'pieces/db-*.h5' --jobs 4 --counts counts.npz": OWN,
-    "hashbench eval-shards queries.npz --shards 'codes-*.npy' --shard-labels 'labels-*.npy' --layout 64": OWN,
 }
 NEEDS_DATA = {  # commands on data sets that are packed in the shared folder
     "hashbench split cifar100 --protocol sparse_hash --check": "cifar100",
@@ -92,15 +90,17 @@ NEEDS_EXTRA = {  # the module of it
 }
 # what comes of a training, which another processor rounds in another way: all figures, and whether two bits are equal
 BITS_OF_A_TRAINING = re.compile(r"(?<=dead: |cate: )(none|[\d, as]+( and \d+ more)?)(?=;)")
-TRAINED = ("README.md", "comparing.md", "evaluation.md", "training.md")
+TRAINED = ("README.md", "comparing.md", "evaluation.md", "training.md", "deephash.md")
+MADE = ("embeddings.md", "images.md", "deephash.md", "cross-modal.md", "large.md", "sparse-codes.md")  # by their Python
 
 
 @dataclass(frozen=True)
 class Step:
-    """A command of a page, and the output that the page shows under it; None: it shows none."""
+    """A command of a page, or Python that makes its files, and the output that the page shows; None: it shows none."""
 
     command: str
     output: str | None
+    is_python: bool = False
 
     @property
     def key(self) -> str:
@@ -108,11 +108,13 @@ class Step:
 
 
 def steps(page: Path) -> list[Step]:
-    text = page.read_text()
-    blocks = [block for language, block in FENCED.findall(text) if language.strip() in ("", "shell", "console")]
-    indented = INDENTED_BLOCK.findall(without_blocks(text))
-    blocks += [re.sub("^    ", "", block, flags=re.MULTILINE) for block in indented]
-    return [step for block in blocks for step in steps_of(block)]
+    steps: list[Step] = []
+    for language, fenced, indented in BLOCK.findall(page.read_text()):
+        if language.strip() == "python" and page.name in MADE and "sentence_transformers" not in fenced:
+            steps.append(Step(fenced, None, is_python=True))
+        elif language.strip() in ("", "shell", "console"):
+            steps += steps_of(fenced or re.sub("^    ", "", indented, flags=re.MULTILINE))
+    return steps
 
 
 def steps_of(block: str) -> list[Step]:
@@ -153,7 +155,7 @@ def shell(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What the pages presuppose: a run on the digits, its codes, the same under the names of other code."""
+    """What the pages presuppose: two runs on the digits, codes of one, and the same under other names."""
     pytest.importorskip("torch", reason="needs the extra train")
     folder = tmp_path_factory.mktemp("walk")
     for command in (
@@ -164,15 +166,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         done = shell(command, folder)
         assert done.returncode == 0, done.stderr
     with np.load(folder / "codes.npz") as saved:
-        codes = {key: saved[key] for key in saved.files}
-    others = folder / "digits_32bits_0.979"
-    others.mkdir()
-    theirs = {"tst": "query", "trn": "database"}
-    for short, long in theirs.items():
-        np.save(others / f"{short}_binary.npy", codes[f"{long}_codes"].astype(np.float32) * 2 - 1)
-        np.save(others / f"{short}_label.npy", np.eye(10)[codes[f"{long}_labels"]])
-    arrays_with_other_names(folder, codes)
-    exec(python_block(ROOT / "docs" / "sparse-codes.md").replace("np.savez(", f"np.savez({str(folder)!r} + '/' + "))
+        arrays_with_other_names(folder, {key: saved[key] for key in saved.files})
     return folder
 
 
@@ -184,15 +178,16 @@ def arrays_with_other_names(folder: Path, codes: dict[str, np.ndarray]) -> None:
     np.savez(folder / "labels.npz", test=codes["query_labels"], train=codes["database_labels"])
 
 
-def python_block(page: Path) -> str:
-    return next(block for language, block in FENCED.findall(page.read_text()) if language.strip() == "python")
-
-
 @pytest.mark.parametrize("page", dict.fromkeys(page for page, _ in runnable()), ids=name)
 def test_the_commands_of_a_page_print_what_it_shows(page: Path, folder: Path) -> None:
     """All commands of a page in their order, because some need the files of those before."""
     left_out = []
-    for step in [step for of_page, step in runnable() if of_page == page]:
+    for step in [step for its_page, step in runnable() if its_page == page]:
+        if step.is_python:
+            with pytest.MonkeyPatch.context() as patch:
+                patch.chdir(folder)
+                exec(step.command, {})
+            continue
         if not has_extra(step):
             left_out.append(step.command)
             continue

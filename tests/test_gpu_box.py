@@ -6,6 +6,7 @@ their methods: test_declared_cells_train has them all.
 
 import hashlib
 import io
+import json
 import re
 import shlex
 import shutil
@@ -170,7 +171,7 @@ def thin(layer: Layer) -> Layer:
 
 def in_a_file(layers: tuple[Layer, ...]) -> list[dict[str, object]]:
     """The layers as MatConvNet writes them, with drawn weights."""
-    found: list[dict[str, object]] = []
+    written: list[dict[str, object]] = []
     channels = 3
     for layer in layers:
         if isinstance(layer, Conv | Full):
@@ -178,16 +179,16 @@ def in_a_file(layers: tuple[Layer, ...]) -> list[dict[str, object]]:
             shape = (layer.kernel, layer.kernel, channels // groups, layer.out)
             filters = rng.normal(0, 1.5 / np.sqrt(np.prod(shape[:3])), shape).astype(np.float32)
             weights = cell([filters, rng.normal(0, 0.3, (1, layer.out)).astype(np.float32)])
-            found.append({"name": layer.name, "type": "conv", "weights": weights})
-            found.append({"name": f"relu_{layer.name}", "type": "relu"})
+            written.append({"name": layer.name, "type": "conv", "weights": weights})
+            written.append({"name": f"relu_{layer.name}", "type": "relu"})
             channels = layer.out
         elif isinstance(layer, Norm):
-            found.append({"name": layer.name, "type": "lrn", "param": np.array([layer[1:]])})
+            written.append({"name": layer.name, "type": "lrn", "param": np.array([layer[1:]])})
         elif isinstance(layer, Pool):
-            found.append({"name": layer.name, "type": "pool"})
+            written.append({"name": layer.name, "type": "pool"})
         else:
             assert isinstance(layer, Drop)
-    return found
+    return written
 
 
 def weights(folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Path]:
@@ -207,6 +208,16 @@ def weights(folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Path]:
         monkeypatch.setattr(module, "MODEL", replace(module.MODEL, backbone=backbone, pretrained=known))
         files[official.weights.url] = path
     return files
+
+
+def test_the_page_lists_what_the_first_table_needs(capsys: pytest.CaptureFixture[str]) -> None:
+    """The rows of its table of data and weights are the inputs that ``show`` lists, with the sizes that it has."""
+    _, out, _ = call(capsys, "show", "talr_table1", "--json")
+    inputs = json.loads(out)["table"]["needs"]["inputs"]
+    rows = re.findall(r"^\| `([\w/]+)`.* \| ([\d.]+) GB \|$", (ROOT / "docs" / "gpu-box.md").read_text(), re.MULTILINE)
+    assert {name for name, _ in rows} == {need["name"] for need in inputs}
+    sizes = {need["name"]: f"{need['size_bytes'] / 1e9:.1f}" for need in inputs if need["size_bytes"]}
+    assert sizes == {name: size for name, size in rows if name in sizes}
 
 
 @pytest.mark.slow

@@ -55,10 +55,10 @@ def of_a_process(command: str, folder: str, *packages: Path) -> str:
     """The same in a process of its own, in another folder, where the ``packages`` are installed too."""
     print(f"$ cd {folder}; hashbench {command}", flush=True)
     Path(folder).mkdir(exist_ok=True)
-    found = os.pathsep.join(str(Path(path).absolute()) for path in (*map(str, packages), *sys.path) if path)
+    places = os.pathsep.join(str(Path(path).absolute()) for path in (*map(str, packages), *sys.path) if path)
     call = [sys.executable, "-m", "hashbench", *shlex.split(command)]
     done = subprocess.run(
-        call, cwd=folder, env={**os.environ, "PYTHONPATH": found}, capture_output=True, text=True, check=False
+        call, cwd=folder, env={**os.environ, "PYTHONPATH": places}, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, (command, done.returncode, done.stderr)
     return done.stdout
@@ -199,6 +199,6 @@ STORIES: tuple[Callable[[], None], ...] = (
 
 if __name__ == "__main__":
     print(f"hashbench of {Path(paths.__file__).parent.parent}")
-    for story in [each for each in STORIES if not sys.argv[1:] or each.__name__ in sys.argv[1:]]:
+    for story in [story for story in STORIES if not sys.argv[1:] or story.__name__ in sys.argv[1:]]:
         print(f"\n# {story.__name__.replace('_', ' ')}", flush=True)
         story()

@@ -142,12 +142,14 @@ def name(value: object) -> str:
 def shell(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
     """Runs a line of a shell in ``folder`` and in this process: a command, whose first lines ``| head`` may keep."""
     command, _, first = line.partition(" | head -")
-    own = {"HASHBENCH_RESULTS": str(folder / "results"), "HASHBENCH_DATA": str(folder / "data"), "COLUMNS": "120"}
+    variables = {"HASHBENCH_RESULTS": str(folder / "results"), "HASHBENCH_DATA": str(folder / "data"), "COLUMNS": "120"}
+    if command.startswith("hashbench bench "):  # which would declare its table in this clone
+        variables["HASHBENCH_ROOT"] = str(folder)
     out = io.StringIO()
     err = io.StringIO()
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
         patch.chdir(folder)
-        for key, value in own.items():
+        for key, value in variables.items():
             patch.setenv(key, value)
         code = status(*shlex.split(command)[1:])
     printed = out.getvalue().splitlines(keepends=True)[: int(first or sys.maxsize)]

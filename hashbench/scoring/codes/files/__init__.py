@@ -1,4 +1,4 @@
-"""Reads codes and labels from the files of ``save`` and of other code: a module a format, see docs/code-formats.md."""
+"""Reads codes and labels from the files of ``save`` and of other code: a module a format, see docs/evaluation.md."""
 
 import os
 from collections.abc import Mapping, Sequence

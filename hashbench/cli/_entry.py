@@ -1,7 +1,12 @@
 """The entry of the process: what must happen before the first library is loaded."""
 
-import gc
 import os
+import signal
+
+if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # else a traceback, until ``end_at_once``
+    signal.signal(signal.SIGINT, lambda _signum, _frame: os._exit(130))
+
+import gc
 import sys
 from typing import NoReturn
 

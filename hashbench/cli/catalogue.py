@@ -19,7 +19,6 @@ from hashbench.showing.sheet import Grid, Sheet, Value
 
 if TYPE_CHECKING:
     from hashbench.running.datasets.card import Card
-    from hashbench.running.runs.row import Row
 
 RUN = re.compile(r'^\{"run":"([^"\\]+)"', re.MULTILINE)  # in a line of a file of rows
 
@@ -186,20 +185,16 @@ def _declared(entries: Iterable[tuple[str, Any]]) -> Iterator[Entry]:
 
 
 def _runs() -> Iterator[Entry]:
-    return (run_entry(name, row) for name, row in rows_read().named_rows(leave_out))
-
-
-def run_entry(name: str, row: "Row") -> Entry:
-    """A run with its first score and its day."""
-    metrics = {metric: value.mean for metric, value in (row.metrics or row.all_metrics()).items()}
-    score = next((f"{printable(key)} {mean:.4f}" for key, mean in metrics.items() if mean is not None), row.status)
-    marked = "  imported" if row.is_imported else ""
-    marked += f"  by {row.maker}" if row.maker else ""
-    return Entry(
-        name,
-        f"{score}  {row.utc[:10]}{marked}",
-        more={**row.model_dump(include={*OF_RUN, "settings"}), "metrics": metrics},
-    )
+    """The runs, each with its first score and its day."""
+    for name, row in rows_read().named_rows(leave_out):
+        metrics = {metric: value.mean for metric, value in (row.metrics or row.all_metrics()).items()}
+        scores = [f"{printable(key)} {mean:.4f}" for key, mean in metrics.items() if mean is not None]
+        text = f"{(scores or [row.status])[0]}  {row.utc[:10]}"
+        if row.is_imported:
+            text += "  imported"
+        if row.maker:
+            text += f"  by {row.maker}"
+        yield Entry(name, text, more={**row.model_dump(include={*OF_RUN, "settings"}), "metrics": metrics})
 
 
 def run_names() -> list[str]:
@@ -264,7 +259,6 @@ def _cards_here() -> Iterable[str]:
 
 
 CONVENTIONS = "scoring.evaluation.conventions:CONVENTIONS"
-ALL_RUNS = "cli.catalogue:run_names"
 OF_RUN = ("dataset", "protocol", "method", "seed", "split_seed", "budget", "status", "utc", "maker")
 RUN_COLUMNS = (*OF_RUN, "metric", "mean")
 KINDS = {

@@ -8,11 +8,11 @@ from typer import Argument, Context, Option
 
 from hashbench.cli._options import Device, program
 from hashbench.cli._scoring import Arrays, CodesLayout, explicit_of, places_of
-from hashbench.cli._terminal import print_notes
 from hashbench.cli.catalogue import complete
 from hashbench.foundation.arrays import write_arrays
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.files import require_apart, require_output
+from hashbench.foundation.progress import note
 from hashbench.learning.contract import BinaryHasher
 from hashbench.running.datasets.custom import inputs
 from hashbench.running.runs.data import own_rows
@@ -22,9 +22,9 @@ from hashbench.running.runs.store import Store
 from hashbench.scoring.codes import Codes, binarize, search
 from hashbench.scoring.codes.files import Explicit, file_meant, load_codes, parted
 from hashbench.scoring.codes.search import SearchResult
-from hashbench.showing.sheet import Cell, Code, Grid, Sheet, Value, records
+from hashbench.showing.sheet import Code, Grid, Sheet, Value, records
 
-LINES = 10  # of more queries there is a line each only if their number was asked for
+LINES = 10  # queries that are shown, where their number is not given
 
 
 def command(
@@ -48,9 +48,9 @@ def command(
 ) -> Sheet:
     """Find the items that are nearest to queries by Hamming distance.
 
-    It prints ids and distances: an id is the row of an item in the codes of the database, from 0. Of more than ten
-    queries, where --queries is not given, it prints a summary of the distances; --json and --out FILE.npz have all. A
-    run also takes your own images, or other items as its data set has them, as the queries.
+    It prints ids and distances: an id is the row of an item in the codes of the database, from 0. Where --queries is
+    not given, the first ten queries are shown; --json and --out FILE.npz have all. A run also takes your own images, or
+    other items as its data set has them, as the queries.
     """
     places = places_of(array, ["query_codes", "database_codes"])
     explicit = explicit_of(layout, places)
@@ -76,13 +76,12 @@ def command(
         query = binarize(hasher.encode(own_rows(run, user_items.items, device).whole()))
         names = user_items.names
     if top > len(database):
-        print_notes([f"--top {top}: the database has {len(database):,} items, and all are found"])
+        note(f"note: --top {top}: the database has {len(database):,} items, and all are found")
     nearest = search.search(query, database, top, queries)
     if out is not None:
         write_arrays(out, nearest.arrays)
     name = ", ".join(map(str, sources or places.values()))
-    is_short = queries is not None or items is not None or len(nearest.arrays["queries"]) <= LINES
-    return _sheet_of(name, nearest, names, is_short=is_short)
+    return _sheet_of(name, nearest, names, queries or LINES)
 
 
 def _codes_file(source: str | None, explicit: Explicit) -> Path | None:
@@ -103,12 +102,13 @@ def _load(sources: list[Path], explicit: Explicit, outputs: list[Path]) -> tuple
     for path in outputs:
         require_output(path)
     query, database, notes = load_codes(sources, explicit=explicit)
-    print_notes(notes)
+    for line in notes:
+        note(f"note: {line}")
     return query, database
 
 
-def _sheet_of(source: str, result: SearchResult, names: list[str], *, is_short: bool) -> Sheet:
-    """The items of each query, by the ``names`` of the items if they have any; or the distances of all queries."""
+def _sheet_of(source: str, result: SearchResult, names: list[str], most: int) -> Sheet:
+    """The items of at most so many queries, which are called by their ``names`` if they have any."""
     summary = result.summary
     arrays = {name: array.tolist() for name, array in result.arrays.items()}
     tied = f"{summary['n_cut_ties']:,} queries have more items as near as the last one shown"
@@ -121,12 +121,13 @@ def _sheet_of(source: str, result: SearchResult, names: list[str], *, is_short: 
     if names:
         labels = [names[row] for row in arrays["queries"]]
         values = {"codes": source, **summary, "names": labels, **arrays}
-    if is_short:
-        grid = _items_of_queries(labels, result)
-        notes = []
-    else:
-        grid = _distances_of_ranks(result)
+    notes = []
+    if len(labels) > most:
         notes = ["--queries N prints the items of N queries, --out FILE.npz keeps those of all"]
+    rows = []
+    for label, ids, distances in zip(labels[:most], arrays["ids"], arrays["distances"], strict=False):
+        nearest = ", ".join(f"{item} ({distance})" for item, distance in zip(ids, distances, strict=True))
+        rows.append((label, (Code(nearest),)))  # on one line, however long
 
     def lines() -> Iterator[tuple[Value, ...]]:
         for label, ids, distances in zip(labels, arrays["ids"], arrays["distances"], strict=True):
@@ -135,26 +136,8 @@ def _sheet_of(source: str, result: SearchResult, names: list[str], *, is_short: 
 
     return Sheet(
         texts=[(Code(text),) for text in texts],
-        grids=[grid],
+        grids=[Grid(rows, ("query", "items (distance)"))],
         notes=notes,
         values=lambda: values,
         records=lambda: records(("query", "rank", "item", "distance"), lines()),
     )
-
-
-def _items_of_queries(labels: list[str], result: SearchResult) -> Grid:
-    rows = []
-    for label, ids, distances in zip(labels, result.arrays["ids"], result.arrays["distances"], strict=True):
-        items = (f"{item} ({distance})" for item, distance in zip(ids, distances, strict=True))
-        rows.append((label, (Code(", ".join(items)),)))  # on one line, however long
-    return Grid(rows, ("query", "items (distance)"))
-
-
-def _distances_of_ranks(result: SearchResult) -> Grid:
-    """The distances of the first item, of the one in the middle, and of the last, over the queries."""
-    top = result.summary["top"]
-    rows: list[tuple[Cell, ...]] = []
-    for rank in sorted({1, (1 + top) // 2, top}):
-        distances = sorted(result.arrays["distances"][:, rank - 1].tolist())
-        rows.append((str(rank), distances[0], distances[(len(distances) - 1) // 2], distances[-1]))
-    return Grid(rows, ("rank", "smallest distance", "median", "largest"))

@@ -80,7 +80,7 @@ REFUSALS = {
     "compare named.npz renamed.npz": "not the same queries (their ids differ)",
     "compare irrelevant.npz irrelevant.npz": "no query has a relevant item: there is nothing to compare",
     "compare digits-s1-lsh-16b-s0 codes.npz --exclude-self": "--exclude-self can be used with saved codes only: ",
-    "compare digits-s1-lsh codes.npz": "digits-s1-lsh: a cell with 2 seeds (0, 1): name one run, for the test is over",
+    "compare digits-s1-lsh codes.npz": "run 'digits-s1-lsh' is not one but 2: digits-s1-lsh",
     "compare digits-s1-lsh-16b-s0 digits-split1-lsh": "unknown run 'digits-split1-lsh'",
     # split, download
     "split digit --protocol s1": "unknown dataset 'digit': did you mean digits",

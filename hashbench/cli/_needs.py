@@ -1,7 +1,5 @@
 """What a table needs, as the facts that ``hashbench show`` prints of it."""
 
-from collections.abc import Iterable
-
 from hashbench.foundation.errors import counted
 from hashbench.running.datasets.status import readable
 from hashbench.running.runs.needs import Need
@@ -21,17 +19,8 @@ def table_facts(needs: TableNeeds) -> dict[str, Cell]:
         texts.append((f"the weights of {counted(n_here, 'network')}, here",))
     if names := [need.name for need in datasets if not (need.is_here or need.is_by_hand)]:
         texts.append((Code(f"hashbench download {' '.join(names)}"),))
-    return {"needs": _joined(texts), "disk": _disk(needs)}
-
-
-def _joined(texts: Iterable[Spans]) -> Cell:
-    """The texts with semicolons between them; None without any."""
-    spans: list[str | Code] = []
-    for text in texts:
-        if spans:
-            spans.append("; ")
-        spans += text
-    return tuple(spans) or None
+    spans = [span for text in texts for span in ("; ", *text)]  # semicolons between them
+    return {"needs": tuple(spans[1:]) or None, "disk": _disk(needs)}
 
 
 def hours_text(needs: TableNeeds) -> str:
@@ -70,11 +59,11 @@ def _disk(needs: TableNeeds) -> str:
     parts = []
     if needs.input_bytes:
         parts.append(f"{readable(needs.input_bytes)}{'+' * is_more} for the inputs")
-    if needs.hasher_bytes is None:
-        parts.append("hashers of unknown size")
-    else:
+    hashers = "hashers of unknown size"
+    if needs.hasher_bytes is not None:
         is_more = needs.n_of_known_size < len(needs.runs)
-        parts.append(f"{readable(needs.hasher_bytes)}{'+' * is_more} for the hashers")
+        hashers = f"{readable(needs.hasher_bytes)}{'+' * is_more} for the hashers"
+    parts.append(hashers)
     if needs.peak_memory is not None:
         parts.append(f"{readable(needs.peak_memory)} of memory")
     return ", ".join(parts)

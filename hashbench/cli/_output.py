@@ -44,5 +44,4 @@ def output(number: int, old: TextIO | None) -> Output:
         charset = "utf-8"
     # with a buffer also with PYTHONUNBUFFERED: without one, what a full disk cuts off is no error
     kind = ErrorOutput if number == 2 else Output
-    file = open(number, "wb", closefd=False)
-    return kind(file, charset, "backslashreplace", line_buffering=number == 2)
+    return kind(open(number, "wb", closefd=False), charset, "backslashreplace", line_buffering=number == 2)

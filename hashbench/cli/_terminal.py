@@ -35,6 +35,19 @@ def print_sheet(sheet: Sheet, output: Format, *, as_json: bool = False, level: i
         echo(text, nl=False)
 
 
+def duration(seconds: float) -> str:
+    """Seconds as people say them.
+
+    >>> duration(0.4), duration(62), duration(7200)
+    ('0.4 s', '1.0 minutes', '2.0 hours')
+    """
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    if seconds < 3600:
+        return f"{seconds / 60:.1f} minutes"
+    return f"{seconds / 3600:.1f} hours"
+
+
 def rows_read() -> "Store":
     """The store whose rows a command reads; a note says its folder where no option, root or clone does."""
     from hashbench.running.runs.store import Store

@@ -22,7 +22,9 @@ def command(
     sides: Annotated[
         list[str],
         Argument(
-            metavar="A B...", help="Saved codes, runs, or rows of --table: two or more.", autocompletion=complete("runs")
+            metavar="A B...",
+            help="Saved codes, runs, or rows of --table: two or more.",
+            autocompletion=complete("runs"),
         ),
     ],
     metric: Annotated[list[str] | None, Option(help="Metrics, named as for hashbench eval; repeatable.")] = None,

@@ -74,7 +74,9 @@ def test_the_csv_has_a_line_for_each_metric_and_pair_as_json_has_them(hashbench:
     command = "compare a.npz b.npz c.npz --metric ap,precision@10"
     lines = [*csv.DictReader(hashbench.done(command, "--format csv").lines)]
     assert len(lines) == 6
-    assert lines == [{key: str(value) for key, value in line.items()} for line in hashbench.json(command)["differences"]]
+    assert lines == [
+        {key: str(value) for key, value in line.items()} for line in hashbench.json(command)["differences"]
+    ]
 
 
 def test_the_report_says_what_the_test_is_and_is_not(hashbench: CommandLine) -> None:

@@ -232,7 +232,7 @@ def test_a_full_stdout_is_one_line(
     with Path("/dev/full").open("wb") as full:
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
     assert done.returncode == 2
-    assert done.stderr == "error: standard output: No space left on device\n"
+    assert done.stderr == "error: a file, or standard output: No space left on device\n"
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
@@ -257,7 +257,7 @@ def test_an_output_that_a_limit_cuts_off_is_an_error(
     with (tmp_path / "out").open("wb") as file:
         done = subprocess.run(command, stdout=file, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
     assert done.returncode == 2
-    assert done.stderr == "error: standard output: File too large\n"
+    assert done.stderr == "error: a file, or standard output: File too large\n"
 
 
 def test_a_closed_stderr_is_no_error() -> None:

@@ -134,10 +134,7 @@ class Archive:
 def opened(path: Path) -> Iterator[Archive]:
     """The bundle ``path``; raises HashbenchError where it is none, or one that no hashbench wrote."""
     if not path.is_file():
-        what = "no such file"
-        if path.exists():
-            what = "a folder, a pipe or a device"
-        raise HashbenchError(f"{path}: {what}: the archive that hashbench bundle wrote is expected")
+        raise HashbenchError(f"{path}: no such file: the archive that hashbench bundle wrote is expected")
     with _zip(path) as archive:
         files = _files(path, archive.infolist())
         where = f"{path}: {MANIFEST}"
@@ -152,11 +149,8 @@ def opened(path: Path) -> Iterator[Archive]:
             raise HashbenchError(f"{where}: schema {shown} is unknown: this hashbench reads schema {SCHEMA}")
         manifest = parse(Manifest, values, where)
         if others := {MANIFEST, *manifest.files} ^ files.keys():
-            name = min(others)
-            fault = "listed and not in the archive"
-            if name in files:
-                fault = "in the archive and not listed"
-            raise HashbenchError(f"{where}: {name} is {fault}: {counted(len(others), 'file')}")
+            fault = "it is not both listed and in the archive"
+            raise HashbenchError(f"{where}: {min(others)}: {fault}: {counted(len(others), 'file')}")
         yield Archive(manifest, files, archive)
 
 

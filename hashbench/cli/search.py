@@ -1,6 +1,5 @@
 """``hashbench search`` finds the items nearest to queries, in saved codes or in the codes of a run."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -19,8 +18,8 @@ from hashbench.running.runs.data import own_rows
 from hashbench.running.runs.guard import codes_file, load_hasher
 from hashbench.running.runs.run import Run
 from hashbench.running.runs.store import Store
-from hashbench.scoring.codes import Codes, binarize, search
-from hashbench.scoring.codes.files import Explicit, file_meant, load_codes, parted
+from hashbench.scoring.codes import binarize, search
+from hashbench.scoring.codes.files import file_meant, load_codes, parted
 from hashbench.scoring.codes.search import SearchResult
 from hashbench.showing.sheet import Code, Grid, Sheet, Value, records
 
@@ -54,7 +53,11 @@ def command(
     """
     places = places_of(array, ["query_codes", "database_codes"])
     explicit = explicit_of(layout, places)
-    file = _codes_file(source, explicit)
+    if source is None and len(places) < 2:
+        raise HashbenchError(
+            "nothing to search: name a run or codes, or both query-codes and database-codes by --array"
+        )
+    file = Path(places["query_codes"]) if source is None else file_meant(source)
     if out is not None and out.suffix != ".npz":
         raise HashbenchError(f"{out}: ids and distances are written to an .npz: name a FILE.npz")
     if items is not None and file is not None:
@@ -65,7 +68,12 @@ def command(
         sources = [codes_file(store.named(str(source)), store, program(context))]
     elif source is not None:
         sources = [file]
-    query, database = _load(sources, explicit, [] if out is None else [out])
+    if out is not None:
+        require_apart([*sources, *(parted(place)[0] for place in places.values())], [out])
+        require_output(out)
+    query, database, notes = load_codes(sources, explicit=explicit)
+    for line in notes:
+        note(f"note: {line}")
     names: list[str] = []
     if items is not None:
         row = Store.default().named(str(source))
@@ -84,35 +92,12 @@ def command(
     return _sheet_of(name, nearest, names, queries or LINES)
 
 
-def _codes_file(source: str | None, explicit: Explicit) -> Path | None:
-    """The file of codes that is meant; None if ``source`` is a run."""
-    if source is not None:
-        return file_meant(source)
-    if len(explicit.places) < 2:
-        raise HashbenchError(
-            "nothing to search: name a run or codes, or both query-codes and database-codes by --array"
-        )
-    return Path(explicit.places["query_codes"])
-
-
-def _load(sources: list[Path], explicit: Explicit, outputs: list[Path]) -> tuple[Codes, Codes]:
-    """The codes of queries and database, once it is sure that the outputs can be written."""
-    named = [parted(place)[0] for place in explicit.places.values()]
-    require_apart([*sources, *named], outputs)
-    for path in outputs:
-        require_output(path)
-    query, database, notes = load_codes(sources, explicit=explicit)
-    for line in notes:
-        note(f"note: {line}")
-    return query, database
-
-
 def _sheet_of(source: str, result: SearchResult, names: list[str], most: int) -> Sheet:
     """The items of at most so many queries, which are called by their ``names`` if they have any."""
     summary = result.summary
     arrays = {name: array.tolist() for name, array in result.arrays.items()}
     tied = f"{summary['n_cut_ties']:,} queries have more items as near as the last one shown"
-    texts = [
+    heading = [
         f"{source}: {summary['n_queries']:,} queries, {summary['n_items']:,} items, {summary['n_bits']} bits",
         f"exhaustive: {tied}; {summary['search_s']:.3g} s",
     ]
@@ -125,19 +110,16 @@ def _sheet_of(source: str, result: SearchResult, names: list[str], most: int) ->
     if len(labels) > most:
         notes = ["--queries N prints the items of N queries, --out FILE.npz keeps those of all"]
     rows = []
-    for label, ids, distances in zip(labels[:most], arrays["ids"], arrays["distances"], strict=False):
-        nearest = ", ".join(f"{item} ({distance})" for item, distance in zip(ids, distances, strict=True))
-        rows.append((label, (Code(nearest),)))  # on one line, however long
-
-    def lines() -> Iterator[tuple[Value, ...]]:
-        for label, ids, distances in zip(labels, arrays["ids"], arrays["distances"], strict=True):
-            for rank, (item, distance) in enumerate(zip(ids, distances, strict=True), 1):
-                yield label, rank, item, distance
-
+    lines: list[tuple[Value, ...]] = []
+    for label, ids, distances in zip(labels, arrays["ids"], arrays["distances"], strict=True):
+        nearest = list(zip(ids, distances, strict=True))
+        texts = [f"{item} ({distance})" for item, distance in nearest]
+        rows.append((label, (Code(", ".join(texts)),)))  # on one line, however long
+        lines += [(label, rank, item, distance) for rank, (item, distance) in enumerate(nearest, 1)]
     return Sheet(
-        texts=[(Code(text),) for text in texts],
-        grids=[Grid(rows, ("query", "items (distance)"))],
+        texts=[(Code(text),) for text in heading],
+        grids=[Grid(rows[:most], ("query", "items (distance)"))],
         notes=notes,
         values=lambda: values,
-        records=lambda: records(("query", "rank", "item", "distance"), lines()),
+        records=lambda: records(("query", "rank", "item", "distance"), lines),
     )

@@ -203,13 +203,10 @@ def _files(path: Path, infos: list[zipfile.ZipInfo]) -> dict[str, zipfile.ZipInf
 
 def _fault_of_entry(info: zipfile.ZipInfo) -> str | None:
     name = printable(info.orig_filename)
-    kind = stat.S_IFMT(info.external_attr >> 16)
-    if info.is_dir() or kind not in (0, stat.S_IFREG):
-        return f"{name}: a link, a folder or a device: regular files only"
-    if info.compress_type != zipfile.ZIP_STORED or info.flag_bits & ENCRYPTED:
-        return f"{name}: compressed or encrypted: a bundle's files are stored as they are"
-    if info.file_size != info.compress_size:
-        return f"{name}: {info.compress_size:,} bytes would become {info.file_size:,}"
+    is_regular = stat.S_IFMT(info.external_attr >> 16) in (0, stat.S_IFREG) and not info.is_dir()
+    is_packed = info.compress_type != zipfile.ZIP_STORED or info.flag_bits & ENCRYPTED
+    if not is_regular or is_packed or info.file_size != info.compress_size:
+        return f"{name}: a bundle has regular files only, neither compressed nor encrypted"
     return None
 
 

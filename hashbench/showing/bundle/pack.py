@@ -272,10 +272,11 @@ def _id_lists(rows: Iterable[Row], folder: Path, say: Say) -> Iterator[tuple[str
             labels = open_labels(run.card).labels
             drawn = split(labels, run.protocol, run.name.dataset, run.name.protocol)
             chosen = of_first_classes(drawn, labels, run.n_classes)
-            if chosen.sha256 != sha256:
-                raise HashbenchError("other ids are drawn today than in its rows")
         except HashbenchError as error:
             say(f"no id lists of {run.name.dataset} {run.name.protocol}: {error}")
+            continue
+        if chosen.sha256 != sha256:
+            say(f"no id lists of {run.name.dataset} {run.name.protocol}: other ids are drawn today than in its rows")
             continue
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)

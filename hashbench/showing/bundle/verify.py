@@ -13,10 +13,7 @@ import numpy as np
 from hashbench.foundation.errors import CheckFailed, HashbenchError, counted, printable, quietly, retold
 from hashbench.foundation.progress import bar
 from hashbench.learning.contract import CODES
-from hashbench.running.datasets.card import load_card
-from hashbench.running.datasets.relevance import relevance_of
 from hashbench.running.datasets.split import Split
-from hashbench.running.datasets.store import open_dataset
 from hashbench.running.runs import store
 from hashbench.running.runs.row import REMEDY, Row, Search, from_line
 from hashbench.running.runs.store import Store
@@ -29,6 +26,7 @@ from hashbench.scoring.relevance.labels import Relevance
 from hashbench.showing.bundle import archive
 from hashbench.showing.bundle.archive import COUNTS, STATED, Archive, DamagedFile, Manifest
 from hashbench.showing.bundle.arrays import RunCodes, read_codes, read_counts, read_id_lists
+from hashbench.showing.bundle.here import NotHere, protocol_here
 from hashbench.showing.bundle.pack import files_of_run
 
 ROUNDING = 1e-9  # another machine may round a sum in another way
@@ -36,10 +34,6 @@ LAST_BITS = 2.0**-50  # all that differs where the counts are the same and anoth
 NEEDED: dict[Ranked, str] = {"weighted": "weights of the bits", "asymmetric": "activations of the queries"}
 
 T = TypeVar("T")
-
-
-class NotHere(HashbenchError):  # noqa: N818  (what is missing, as DamagedHasher)
-    """What is needed to count the codes again is not on this machine."""
 
 
 @dataclass
@@ -143,7 +137,7 @@ class RunCheck:
             return None
         self._check_beside(codes)
         relevance = self.relevance or codes.relevance
-        relevance = relevance or self._read(CODES, lambda _: _relevance_here(self.row, self.ids))
+        relevance = relevance or self._read(CODES, lambda _: _relevance_here(self.row))
         if relevance is None or (counted := self._read(CODES, lambda _: codes.histogram(relevance))) is None:
             return None
         self.report.n_codes += 1
@@ -195,19 +189,9 @@ class RunCheck:
                 self.report.not_checked.append(f"{self.row.run}: {search}.{printable(name)}: {why}")
 
 
-def _relevance_here(row: Row, ids: Split | None) -> Relevance:
-    """The relevance of the database to the queries of a run, by the data set here; raises NotHere where it is not."""
-    if ids is None:
-        raise NotHere("the id lists are not in the bundle")
+def _relevance_here(row: Row) -> Relevance:
     with retold(str, HashbenchError, by=NotHere):
-        card = load_card(row.dataset)
-        data = open_dataset(card)
-        rule = card.protocol(row.protocol)
-    if data.sha256 != row.data_sha256:
-        raise NotHere(f"the data set {row.dataset} here is not the one of the row")
-    if rule.compared_features is not None:
-        raise NotHere(f"relevance goes by distances of features, {rule.compared_features}")
-    return relevance_of(data, ids, rule)
+        return protocol_here(row)[1]
 
 
 def _known(names: Iterable[str], source: type | None = None) -> Metrics:

@@ -1,5 +1,6 @@
 """``hashbench search`` finds the items nearest to queries, in saved codes or in the codes of a run."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -18,7 +19,7 @@ from hashbench.running.runs.data import own_rows
 from hashbench.running.runs.guard import codes_file, load_hasher
 from hashbench.running.runs.run import Run
 from hashbench.running.runs.store import Store
-from hashbench.scoring.codes import binarize, search
+from hashbench.scoring.codes import Codes, binarize, search
 from hashbench.scoring.codes.files import file_meant, load_codes, parted
 from hashbench.scoring.codes.search import SearchResult
 from hashbench.showing.sheet import Code, Grid, Sheet, Value, records
@@ -53,21 +54,10 @@ def command(
     """
     places = places_of(array, ["query_codes", "database_codes"])
     explicit = explicit_of(layout, places)
-    if source is None and len(places) < 2:
-        raise HashbenchError(
-            "nothing to search: name a run or codes, or both query-codes and database-codes by --array"
-        )
-    file = Path(places["query_codes"]) if source is None else file_meant(source)
     if out is not None and out.suffix != ".npz":
         raise HashbenchError(f"{out}: ids and distances are written to an .npz: name a FILE.npz")
-    if items is not None and file is not None:
-        raise HashbenchError(f"{items}: your own queries are encoded by a run, and {file} has only codes: name a run")
-    sources: list[Path] = []
-    if file is None:
-        store = Store.default()
-        sources = [codes_file(store.named(str(source)), store, program(context))]
-    elif source is not None:
-        sources = [file]
+    first = program(context)
+    sources = _sources(source, places, first)
     if out is not None:
         require_apart([*sources, *(parted(place)[0] for place in places.values())], [out])
         require_output(out)
@@ -76,13 +66,7 @@ def command(
         note(f"note: {line}")
     names: list[str] = []
     if items is not None:
-        row = Store.default().named(str(source))
-        run = Run.from_row(row)
-        hasher = load_hasher(row, Store.default(), device, program(context))
-        assert isinstance(hasher, BinaryHasher), "a run whose codes are binary has such a hasher"
-        user_items = inputs.read(items, tuple(run.card.item_shape), value_max=run.card.value_max)
-        query = binarize(hasher.encode(own_rows(run, user_items.items, device).whole()))
-        names = user_items.names
+        query, names = _encoded(str(source), items, device, first)
     if top > len(database):
         note(f"note: --top {top}: the database has {len(database):,} items, and all are found")
     nearest = search.search(query, database, top, queries)
@@ -90,6 +74,33 @@ def command(
         write_arrays(out, nearest.arrays)
     name = ", ".join(map(str, sources or places.values()))
     return _sheet_of(name, nearest, names, queries or LINES)
+
+
+def _sources(source: str | None, places: Mapping[str, str], program: Sequence[str]) -> list[Path]:
+    """The file of codes that ``source`` names, or of its run; none where both arrays are named."""
+    if source is None:
+        if len(places) < 2:
+            raise HashbenchError(
+                "nothing to search: name a run or codes, or both query-codes and database-codes by --array"
+            )
+        return []
+    if (file := file_meant(source)) is not None:
+        return [file]
+    store = Store.default()
+    return [codes_file(store.named(source), store, program)]
+
+
+def _encoded(name: str, items: Path, device: str, program: Sequence[str]) -> tuple[Codes, list[str]]:
+    """The codes of the user's own items, by the run, and their names."""
+    if file_meant(name) is not None:
+        raise HashbenchError(f"{items}: your own queries are encoded by a run, and {name} has only codes: name a run")
+    store = Store.default()
+    row = store.named(name)
+    run = Run.from_row(row)
+    hasher = load_hasher(row, store, device, program)
+    assert isinstance(hasher, BinaryHasher), "a run whose codes are binary has such a hasher"
+    user_items = inputs.read(items, tuple(run.card.item_shape), value_max=run.card.value_max)
+    return binarize(hasher.encode(own_rows(run, user_items.items, device).whole())), user_items.names
 
 
 def _sheet_of(source: str, result: SearchResult, names: list[str], most: int) -> Sheet:

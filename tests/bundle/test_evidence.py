@@ -46,7 +46,7 @@ def test_a_clone_with_the_evidence_scores_its_rows_again(hashbench: CommandLine,
         found = Store(results).histogram(Store(results).named(run))
         assert found is not None and histogram is not None and found.sha256() == histogram.sha256()
     out = hashbench.printed("bundle digits -o", tmp_path / "b.zip")
-    assert "3 rows, 3 with a histogram, 0 with codes" in out
+    assert "3 rows, 3 with counts, 0 with codes" in out
     out = hashbench.done("verify", tmp_path / "b.zip").out
     assert out.splitlines()[-1] == "no difference; 3 of 3 runs scored again"
 

@@ -59,15 +59,6 @@ def test_the_same_files_give_the_same_bytes(
     assert (tmp_path / "again.zip").read_bytes() == bundle.read_bytes()
 
 
-def test_names_are_sorted_and_the_manifest_is_last(bundle: Path) -> None:
-    *files, last = names(bundle)
-    assert files == sorted(files)
-    assert last == "manifest.json"
-    with zipfile.ZipFile(bundle) as archive:
-        assert {info.date_time for info in archive.infolist()} == {(1980, 1, 1, 0, 0, 0)}
-        assert {info.external_attr >> 16 for info in archive.infolist()} == {0o100644}
-
-
 def test_it_holds_what_the_table_is_declared_by_and_no_more(bundle: Path) -> None:
     root = sorted(name.removeprefix("root/") for name in names(bundle) if name.startswith("root/"))
     methods = ("dpsh", "dtsh", "hashnet", "itq", "lsh", "mihash", "talr_ap", "talr_ndcg")
@@ -82,14 +73,6 @@ def test_it_holds_what_the_table_is_declared_by_and_no_more(bundle: Path) -> Non
     for name in root:
         assert content(bundle, f"root/{name}") == (REPOSITORY / name).read_bytes()
     assert [name for name in names(bundle) if name.startswith("splits/")] == ["splits/digits/s1-seed0.npz"]
-
-
-def test_codes_alone_are_counted(hashbench: CommandLine, results: Path, tmp_path: Path) -> None:
-    for path in results.glob("runs/*/histogram.npz"):
-        path.unlink()
-    assert "0 with counts, 3 with codes" in hashbench("bundle digits -o", tmp_path / "codes.zip").out
-    code, out, _ = hashbench("verify", tmp_path / "codes.zip")
-    assert code == 0 and "30 metrics computed again, codes of 3 runs counted" in out
 
 
 def test_several_splits(hashbench: CommandLine, results: Path, tmp_path: Path) -> None:

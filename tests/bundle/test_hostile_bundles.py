@@ -76,7 +76,7 @@ def inner_archive(data: bytes) -> bytes:
 
 
 NAMES = [
-    *("../evil.json", "digits-bundle/../../evil.json", "/etc/cron.d/evil", "C:/evil"),
+    *("../evil.json", "digits-bundle/../../evil.json", "/etc/cron.d/evil"),
     *("digits-bundle/results\\..\\evil", "digits-bundle/results/rows/.hidden.jsonl"),
     *("digits-bundle/results/runs/x/hasher.pkl", "digits-bundle/root/hashbench/__init__.py", "elsewhere/README.md"),
     *(

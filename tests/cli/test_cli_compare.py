@@ -112,14 +112,6 @@ def test_queries_in_another_order_are_matched_by_their_ids(hashbench: CommandLin
     assert f"  photo {first['query']}\n" in hashbench.done("compare a.npz b.npz").out
 
 
-def test_classes_may_be_numbered_otherwise(hashbench: CommandLine) -> None:
-    codes = arrays_of(1)
-    for side in ("query", "database"):
-        codes[f"{side}_labels"] = np.array([7, 3, 5, 1])[codes[f"{side}_labels"]]
-    np.savez("b.npz", **codes)
-    hashbench.done("compare a.npz b.npz")
-
-
 def test_queries_without_a_relevant_item_are_left_out_of_both(hashbench: CommandLine) -> None:
     for seed, name in enumerate("ab"):
         np.savez(f"{name}.npz", **arrays_of(seed, query_labels=np.where(np.arange(40) < 3, 9, LABELS)))

@@ -22,9 +22,9 @@ def test_features_says_where_what_and_how_fast(hashbench):
     assert shape == "1,797 items x 64, float32: --set features=pixels"
     assert rate.startswith("1,797 items in ")
     assert rate.endswith(" a minute")
-    found = open_features(load_card("digits"), "pixels")
-    np.testing.assert_array_equal(found.array, open_dataset(load_card("digits")).items.reshape(1797, 64))
-    assert set(found.provenance["code"]) == {"version", "commit", "dirty"}
+    extracted = open_features(load_card("digits"), "pixels")
+    np.testing.assert_array_equal(extracted.array, open_dataset(load_card("digits")).items.reshape(1797, 64))
+    assert set(extracted.provenance["code"]) == {"version", "commit", "dirty"}
     code, out, err = hashbench("features digits --model pixels")
     assert code == 0
     assert out.splitlines()[2] == "there already, of the same data, weights and constants"

@@ -42,7 +42,7 @@ def test_a_table_shows_the_own_split_or_says_over_how_many_its_deviation_is(
     own = hashbench("table tiny --format csv").out
     both = hashbench("table tiny --splits 2 --format csv").out
     (one,), (two,) = (list(csv.DictReader(io.StringIO(text))) for text in (own, both))
-    assert [(each["n_splits"], each["n_seeds"], each["n_runs"]) for each in (one, two)] == [
+    assert [(line["n_splits"], line["n_seeds"], line["n_runs"]) for line in (one, two)] == [
         ("1", "2", "2"),
         ("2", "2", "4"),
     ]
@@ -53,8 +53,6 @@ def test_a_table_shows_the_own_split_or_says_over_how_many_its_deviation_is(
     assert "standard deviation over 2 seeds of one split: the spread of training alone)" in text
     text = hashbench("table tiny --splits 2").out
     assert text.startswith("## Tiny, on 2 splits\n") and "standard deviation over 2 splits x 2 seeds)" in text
-    found = hashbench.json("table tiny --splits 2")["tables"][0]
-    assert [found["sections"][0]["cells"][0][key] for key in ("n_splits", "n_seeds", "n_runs")] == [2, 2, 4]
     written = hashbench("table tiny --splits 2 --write")
     assert written[0] == 0
     assert {path.stem for path in (tmp_path / "results" / "tables").glob("*.md")} == {"tiny_splits2"}
@@ -71,12 +69,9 @@ def test_status_counts_the_runs_of_each_split(hashbench: CommandLine) -> None:
         "",
         "# done, + partly, x failed, . missing, - not available yet",
     ]
-    found = hashbench.json("status tiny --splits 3 --seeds 2")
-    assert found["splits"] == 3
-    assert found["seeds"] == 2
-    assert found["done"] == 2
-    assert found["missing"] == 4
-    (cell,) = found["cells"]
+    status = hashbench.json("status tiny --splits 3 --seeds 2")
+    assert status.items() >= {"splits": 3, "seeds": 2, "done": 2, "missing": 4}.items()
+    (cell,) = status["cells"]
     assert cell["done"] == [0, "0 of split 1"]
     assert cell["missing"] == [1, "1 of split 1", "0 of split 2", "1 of split 2"]
     assert "LSH  +       0 of 1" in hashbench("status tiny --splits 3").out
@@ -94,13 +89,10 @@ def test_of_a_table_whose_repeats_are_splits_repeat_r_is_seed_r_on_split_r(
     assert "2 runs, 2 done, 0 to do" in hashbench("run record --seeds 2").err
     rows = {row.run: row for row in Store(tmp_path / "results").rows()}
     assert rows.keys() == {*names[:2]}
-    found = hashbench.json("status record --seeds 3")
-    assert found["seeds"] == 1
-    assert found["splits"] == 3
-    assert found["done"] == 2
-    assert found["missing"] == 1
-    assert found["cells"][0]["done"] == [0, "1 of split 1"]
-    assert found["cells"][0]["missing"] == ["2 of split 2"]
+    status = hashbench.json("status record --seeds 3")
+    assert status.items() >= {"seeds": 1, "splits": 3, "done": 2, "missing": 1}.items()
+    assert status["cells"][0]["done"] == [0, "1 of split 1"]
+    assert status["cells"][0]["missing"] == ["2 of split 2"]
     (cell,) = csv.DictReader(io.StringIO(hashbench("table record --format csv").out))
     assert cell["n_splits"] == "2"
     assert cell["n_seeds"] == "1"

@@ -66,8 +66,8 @@ OPTIONS = {
     "compare": {
         "--bit-order": "--layout {}",
         "--csv": "hashbench compare ... --format csv > FILE",
-        "--interval": "the interval holds 95% of the samples",
-        "--samples": "there are 10,000 samples",
+        "--interval": "the interval is that of 95%",
+        "--samples": "the test is a paired t-test, without samples",
         "--top": "the five queries that differ most are shown, and hashbench eval --per-query FILE writes all",
     },
     "show": {"--kind": "hashbench show KIND/NAME, such as method/itq"},

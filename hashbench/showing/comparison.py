@@ -23,7 +23,7 @@ from hashbench.showing.tables.table import Lines
 
 SIGNED = "+.4f"  # of a difference
 TOP = 5  # queries that differ most
-INTERVAL = 1 - LEVEL  # share of the samples inside the interval
+INTERVAL = 1 - LEVEL  # how often an interval holds the true difference
 MOST = len(ascii_uppercase)
 SUFFIXES = (".npz", ".npy", ".mat", ".h5", ".pt")
 RECORD = (

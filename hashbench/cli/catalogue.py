@@ -210,16 +210,17 @@ def _typed_runs() -> set[str]:
     return {name for path in files for name in RUN.findall(path.read_text("utf-8", "replace"))}
 
 
-def _metrics() -> Iterator[Entry]:
-    cite = _with_citations()
-    for name, metric in _usable("scoring.metrics", "METRICS"):
-        more = {"paper": metric.paper, "summary": metric.summary}
-        yield Entry(name, cite(metric.summary, metric.paper), more=more)
+def _catalogue(module: str, catalogue: str, *keys: str) -> Callable[[], Iterator[Entry]]:
+    """The entries of a catalogue, each with these attributes; the text is all of them, a paper as a citation."""
 
+    def entries() -> Iterator[Entry]:
+        cite = _with_citations()
+        for name, entry in _usable(module, catalogue):
+            more = {key: getattr(entry, key) for key in keys}
+            text = ". ".join(more[key] for key in keys if key != "paper")
+            yield Entry(name, cite(text, more.get("paper", "")), more=more)
 
-def _models() -> Iterator[Entry]:
-    for name, model in _usable("learning.models", "MODELS"):
-        yield Entry(name, model.summary, more={"summary": model.summary})
+    return entries
 
 
 def _features() -> Iterator[Entry]:
@@ -227,11 +228,6 @@ def _features() -> Iterator[Entry]:
     networks = [(name, model) for name, model in _usable("learning.models", "MODELS") if model.pretrained is not None]
     for name, extractor in (*_usable("running.features", "FEATURES"), *networks):
         yield Entry(name, extractor.summary, more={"summary": extractor.summary})
-
-
-def _conventions() -> Iterator[Entry]:
-    for name, code in _usable("scoring.evaluation.conventions", "CONVENTIONS"):
-        yield Entry(name, f"{code.summary}. {code.source}", more={"source": code.source, "summary": code.summary})
 
 
 def _papers() -> Iterator[Entry]:
@@ -258,7 +254,6 @@ def _cards_here() -> Iterable[str]:
     return {**paths.entries("datasets"), **paths.toml_files([paths.custom_cards()])}
 
 
-CONVENTIONS = "scoring.evaluation.conventions:CONVENTIONS"
 OF_RUN = ("dataset", "protocol", "method", "seed", "split_seed", "budget", "status", "utc", "maker")
 RUN_COLUMNS = (*OF_RUN, "metric", "mean")
 KINDS = {
@@ -283,11 +278,25 @@ KINDS = {
         sheets="_run_sheet",
         columns=RUN_COLUMNS,
     ),
-    "metrics": Kind("metrics of a ranking or of a bucket search", _metrics, "scoring.metrics:METRICS", "metric"),
-    "models": Kind("networks that deep methods train", _models, "learning.models:MODELS", "model"),
+    "metrics": Kind(
+        "metrics of a ranking or of a bucket search",
+        _catalogue("scoring.metrics", "METRICS", "summary", "paper"),
+        "scoring.metrics:METRICS",
+        "metric",
+    ),
+    "models": Kind(
+        "networks that deep methods train",
+        _catalogue("learning.models", "MODELS", "summary"),
+        "learning.models:MODELS",
+        "model",
+    ),
     "features": Kind(
         "features that shallow methods hash", _features, "running.features:FEATURES", "features", is_longer=True
     ),
-    "conventions": Kind("what the evaluation code of other projects computes", _conventions, CONVENTIONS),
+    "conventions": Kind(
+        "what the evaluation code of other projects computes",
+        _catalogue("scoring.evaluation.conventions", "CONVENTIONS", "summary", "source"),
+        "scoring.evaluation.conventions:CONVENTIONS",
+    ),
     "papers": Kind("papers that are cited", _papers),
 }

@@ -28,7 +28,7 @@ def command(
         Argument(
             metavar="KIND",
             help=", ".join(KNOWN),
-            autocompletion=lambda typed: [kind for kind in KNOWN if kind.startswith(typed)],
+            autocompletion=lambda incomplete: [kind for kind in KNOWN if kind.startswith(incomplete)],
         ),
     ] = None,
     table: Annotated[

@@ -144,9 +144,6 @@ def opened(path: Path) -> Iterator[Archive]:
             text = b"".join(_pieces(archive, files[MANIFEST]))
         with retold(lambda cause: f"{where}: not a manifest: {printable(cause, 200)}", ValueError, RecursionError):
             values = json_object(text.decode("utf-8"))
-        if values.get("schema") is True or values.get("schema") != SCHEMA:
-            shown = printable(repr(values.get("schema")))
-            raise HashbenchError(f"{where}: schema {shown} is unknown: this hashbench reads schema {SCHEMA}")
         manifest = parse(Manifest, values, where)
         if others := {MANIFEST, *manifest.files} ^ files.keys():
             fault = "it is not both listed and in the archive"

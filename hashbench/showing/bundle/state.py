@@ -46,11 +46,10 @@ _FILE = rf"^({ROWS}/{NAME}\.jsonl|{RUNS}/{NAME}/{NAME})$"
 
 
 class PackedFile(Strict):
-    """A file of a results folder: its path there, its size and its checksum."""
+    """A file of a results folder: its path there and its size."""
 
     name: Annotated[str, StringConstraints(pattern=_FILE, max_length=400)]
     n_bytes: Count
-    sha256: Sha256
 
 
 class Part(Strict):
@@ -194,15 +193,13 @@ class _Parts:
 
     def add(self, name: str, source: bytes | Path) -> PackedFile:
         """Adds the bytes, or those of a file."""
-        sha256 = hashlib.sha256()
         n_bytes = 0
         with BytesIO(source) if isinstance(source, bytes) else source.open("rb") as file:
             while piece := file.read(PIECE):
-                sha256.update(piece)
                 n_bytes += len(piece)
                 self.buffer += piece
                 self._write(self.part_bytes)
-        return PackedFile(name=name, n_bytes=n_bytes, sha256=sha256.hexdigest())
+        return PackedFile(name=name, n_bytes=n_bytes)
 
     def end(self) -> None:
         """Writes the last part."""
@@ -249,9 +246,6 @@ def _read(folder: Path) -> State:
         text = read_text(where, "packed state")
     with retold(lambda cause: f"{where}: damaged: {printable(cause, 200)}", ValueError, RecursionError):
         values = json_object(text)
-    if values.get("schema") != SCHEMA:
-        shown = printable(repr(values.get("schema")))
-        raise HashbenchError(f"{where}: schema {shown} is unknown: this hashbench reads schema {SCHEMA}")
     state = parse(State, values, str(where))
     if digest({key: value for key, value in values.items() if key != "sha256"}) != state.sha256:
         raise HashbenchError(f"{where}: damaged: its content does not have its checksum: copy it again")
@@ -274,12 +268,11 @@ def _shown(code: Code, sources: str) -> str:
 
 
 def _extract(state: State, folder: Path, into: Path) -> None:
-    """Writes the files of a state; HashbenchError for a part, or a file, that is not as it was packed."""
+    """Writes the files of a state; HashbenchError for a part that is not as it was packed."""
     contents = _contents(state, folder)
     held = memoryview(b"")
     for packed in state.files:
         path = into / packed.name
-        sha256 = hashlib.sha256()
         left = packed.n_bytes
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("wb") as file:
@@ -287,10 +280,7 @@ def _extract(state: State, folder: Path, into: Path) -> None:
                 held = held or memoryview(next(contents))
                 piece = held[:left]
                 held = held[left:]
-                sha256.update(piece)
                 left -= file.write(piece)
-        if sha256.hexdigest() != packed.sha256:
-            raise HashbenchError(f"{folder / STATE}: {packed.name} does not have its checksum: pack the state again")
 
 
 def _contents(state: State, folder: Path) -> Iterator[bytes]:

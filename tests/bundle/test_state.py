@@ -248,29 +248,6 @@ def test_a_folder_of_something_else_is_not_packed_into(run: Run, tmp_path: Path,
     assert "no working state of a run: hashbench run TABLE makes it" in err
 
 
-def test_a_taking_up_that_is_killed_leaves_the_run_as_it_was(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = packed(run, tmp_path, n_slices=2)
-    own = Store(tmp_path / "results")
-    stopped(run, own)
-    before = unlocked(own.run_folder(str(run.name)))
-    copy = state.copyfile
-
-    def copy_or_die(source: Path, target: Path) -> None:
-        if source.name == checkpoint.FILE:
-            raise KeyboardInterrupt
-        copy(source, target)
-
-    with state.results_in(folder) as results:
-        with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-            patch.setattr(state, "copyfile", copy_or_die)
-            state.take_up(Store(results), own)
-        assert unlocked(own.run_folder(str(run.name))) == before
-        assert state.take_up(Store(results), own)[str(run.name)]
-    assert row_of(run, own, Execution(device="cpu")).status == "ok"
-
-
 def test_a_folder_that_nobody_knows_is_left_out(run: Run, tmp_path: Path, hashbench: CommandLine) -> None:
     results = tmp_path / "results"
     stopped(run, Store(results))

@@ -95,19 +95,6 @@ def write_again(results: Path, *rows: Row) -> None:
     write(results, *rows)
 
 
-def test_merging_takes_further_searches_of_the_same_row(results: Path, other: Path, hashbench: CommandLine) -> None:
-    write(results, row(), row("itq", ap=0.625))
-    for stored in (row(), row("itq")):
-        write(other, stored.model_copy(update={"searches": {**stored.searches, "asymmetric": stored.metrics}}))
-    *lines, last = hashbench.done(f"results merge {other}").lines
-    assert last.startswith(f"  2 {NOT_SCORED}digits-s1-itq-")
-    assert lines[3:] == ["  1 copied in place of the same row with fewer searches", f"  1 {FEWER_OR_OTHER}"]
-    assert stored_rows.texts(results)[row().run] == stored_rows.texts(other)[row().run]
-    write(other / "before", row())
-    lines = hashbench.done(f"results merge {other / 'before'}").lines
-    assert lines[1:] == ["  1 left out: the row here has the same values"]
-
-
 def test_merging_copies_and_keeps_what_conflicts(results: Path, other: Path, hashbench: CommandLine) -> None:
     write(results, row(), row("itq"), row(bits=24), row(bits=48, status="failed"), row("itq", bits=48))
     write(

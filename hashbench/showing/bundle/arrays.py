@@ -101,6 +101,7 @@ def read_codes(path: Path, row: Row) -> RunCodes:
         return _sparse(path, row)
     arrays = _arrays(path, BINARY, BESIDE)
     relevance = None
+    ids = None
     weights = None
     activations = None
     if "query_labels" in arrays:

@@ -33,8 +33,8 @@ def command(
     for name in cards():
         try:
             status = dataset_status(card_of(name))
-        except HashbenchError as error:  # one invalid card must not hide the other data sets
-            status = DatasetStatus(name, "damaged", fault=str(error))
+        except HashbenchError as fault:  # one invalid card must not hide the other data sets
+            status = DatasetStatus(name, "damaged", fault=str(fault))
         statuses.append(status)
     verified: dict[str, str | None] = {}
     if verify:

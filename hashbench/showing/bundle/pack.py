@@ -212,6 +212,11 @@ def _add_rows(packed: Packed, store: Store, say: Say, scratch: Path, *, codes: b
         say(f"{len(alone)} of {n_ok} runs have {where}, their rows alone are packed: {named}")
 
 
+def stated_sums(row: Row) -> dict[str, str]:
+    """The checksums that a row states of the files of its run, by their names."""
+    return {f"{artefact}.npz": sha256 for artefact, sha256 in row.artefacts.items()}
+
+
 def files_of_run(row: Row, store: Store, say: Say, scratch: Path, *, codes: bool) -> dict[str, Path]:
     """The counts, and with ``codes`` the codes, of a row by name; those kept as evidence are put into ``scratch``.
 
@@ -224,7 +229,7 @@ def files_of_run(row: Row, store: Store, say: Say, scratch: Path, *, codes: bool
         path = folder / name
         with retold(str, HashbenchError, by=CheckFailed):
             sha256 = read_counts(path).sha256()
-        if sha256 != row.artefacts.get(path.stem):
+        if sha256 != stated_sums(row).get(name):
             fault = f"{path} is not the {path.stem.partition('_')[0]} that it was scored from"
             say(f"{row.run}: its files in {paths.shown(folder)} are not used: {fault}")
             files = {}

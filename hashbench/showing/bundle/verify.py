@@ -27,7 +27,7 @@ from hashbench.showing.bundle import archive
 from hashbench.showing.bundle.archive import COUNTS, STATED, Archive, DamagedFile, Manifest
 from hashbench.showing.bundle.arrays import RunCodes, read_codes, read_counts, read_id_lists
 from hashbench.showing.bundle.here import NotHere, protocol_here
-from hashbench.showing.bundle.pack import files_of_run
+from hashbench.showing.bundle.pack import files_of_run, stated_sums
 
 ROUNDING = 1e-9  # another machine may round a sum in another way
 LAST_BITS = 2.0**-50  # all that differs where the counts are the same and another processor added: 5.6e-17 was seen
@@ -114,7 +114,7 @@ class RunCheck:
         return None
 
     def _is_stated(self, counts: Histogram | Retrieval, name: str, fault: str) -> bool:
-        stated = self.row.artefacts.get(name.removesuffix(".npz"))
+        stated = stated_sums(self.row).get(name)
         if is_other := (sha256 := counts.sha256()) != stated:
             self._say(f"{fault}: SHA-256 is {sha256}, the row says {stated}")
         return not is_other
@@ -322,8 +322,11 @@ class _Checks:
     def _rows_in(self, name: str) -> Iterator[Row]:
         """The readable rows in the copy of a file."""
         for line in self.report.read(store.read_lines, self.scratch, name) or []:
-            row = self.report.read(lambda _, line=line: from_line(line.text, line.place), self.scratch, name)
-            if row is not None:
+
+            def row_of(_: Path, line: store.Line = line) -> Row:
+                return from_line(line.text, line.place)
+
+            if (row := self.report.read(row_of, self.scratch, name)) is not None:
                 yield row
 
     def _run(self, row: Row, names: list[str], ids: dict[str, tuple[str, Split]]) -> None:

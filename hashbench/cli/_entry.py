@@ -2,12 +2,14 @@
 
 import os
 import signal
+import sys
 
-if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # else a traceback, until ``end_at_once``
+# of the program alone, not of its workers or of who imports it: an interrupt of the imports below is no traceback
+PROGRAM = str(getattr(sys.modules["__main__"], "__file__", ""))
+if "hashbench" in PROGRAM.split(os.sep)[-2:] and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
     signal.signal(signal.SIGINT, lambda _signum, _frame: os._exit(130))
 
 import gc
-import sys
 from typing import NoReturn
 
 from hashbench.cli import _interrupts

@@ -158,6 +158,16 @@ def test_no_moment_ends_in_a_traceback_or_a_death_by_the_signal(tmp_path: Path, 
     assert done.stderr == line
 
 
+def test_an_interrupt_of_the_first_imports_prints_no_traceback(tmp_path: Path) -> None:
+    (tmp_path / "hashbench").write_text(
+        "import signal\nfrom hashbench.cli import _entry\nsignal.raise_signal(signal.SIGINT)\nraise SystemError"
+    )
+    root = str(Path(__file__).resolve().parent.parent.parent)
+    command = [sys.executable, tmp_path / "hashbench"]
+    done = subprocess.run(command, env={"PYTHONPATH": root}, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (130, "")
+
+
 @pytest.fixture(scope="module")
 def codes(tmp_path_factory: pytest.TempPathFactory) -> str:
     path = tmp_path_factory.mktemp("codes") / "codes.npz"

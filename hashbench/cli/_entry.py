@@ -1,15 +1,8 @@
 """The entry of the process: what must happen before the first library is loaded."""
 
-import os
-import signal
-import sys
-
-# of the program alone, not of its workers or of who imports it: an interrupt of the imports below is no traceback
-PROGRAM = str(getattr(sys.modules["__main__"], "__file__", ""))
-if "hashbench" in PROGRAM.split(os.sep)[-2:] and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-    signal.signal(signal.SIGINT, lambda _signum, _frame: os._exit(130))
-
 import gc
+import os
+import sys
 from typing import NoReturn
 
 from hashbench.cli import _interrupts

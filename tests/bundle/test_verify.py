@@ -124,7 +124,7 @@ DAMAGES: dict[str, tuple[dict[str, Change], list[str]]] = {
         [f"{LSH}: histogram.npz: counts (500, 13, 2), levels (2,): integers [q, d, v] and [v] go"],
     ),
     "a negative count": (
-        {HISTOGRAM: histogram_with(counts=with_value((0, 0, 0), -5))},
+        {HISTOGRAM: histogram_with(counts=lambda counts: counts + np.resize([-5000, 5000], counts.shape))},
         [f"{LSH}: histogram.npz: its counts are negative, too large, or not of as many items for each query"],
     ),
     "other levels": (

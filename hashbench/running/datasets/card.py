@@ -68,6 +68,7 @@ class Source(ExpectedFile):
 class Card(Strict):
     """The content of a file datasets/NAME.toml; ``name`` is NAME."""
 
+    former_keys = {"probes": "content_sha256 is the checksum of all items"}
     name: str
     title: str
     # stored by ``hashbench dataset add NAME``; cards of before December 2026 call it own
@@ -126,9 +127,8 @@ class Card(Strict):
         if self.class_counts is not None and len(self.class_counts) != self.n_classes:
             yield "class_counts needs one entry for each class"
         for name, rule in self.protocols.items():
-            base = rule.stands_for(name)
-            if base != name and (misfit := rule.misfit(self.protocols.get(base))) is not None:
-                yield f"protocol {name}: {base} {misfit}"
+            if rule.stands_for(name) not in self.protocols:
+                yield f"protocol {name}: the card has no protocol {rule.stands_for(name)}"
 
     @property
     def dtype(self) -> np.dtype[np.uint8] | np.dtype[np.float32]:

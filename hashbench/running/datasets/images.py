@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from hashbench.foundation.errors import HashbenchError, retold
-from hashbench.foundation.files import resolved
 from hashbench.foundation.parallel import available_cores, slices
 from hashbench.foundation.progress import bar
 from hashbench.running.datasets.card import Card
@@ -23,7 +22,6 @@ SUFFIXES = {".png", ".jpg", ".jpeg", ".bmp", ".gif"}  # of files that are taken 
 FORMATS = ("JPEG", "PNG", "GIF", "BMP")  # the suffix is not used: one .JPEG of ILSVRC2012 is a PNG
 EIGHT_BITS = {"1", "L", "LA", "P", "PA", "RGB", "RGBA", "CMYK", "YCbCr"}
 GREY = {"1", "L", "LA"}
-MOST_PIXELS = 100_000_000  # the largest of ILSVRC2012 has 61 million
 FOLDERS = ("", "train", "val", "image", "val_image", "images", "ILSVRC2012_img_train", "ILSVRC2012_img_val")
 BLOCK = 256
 MOST_THREADS = 8
@@ -51,14 +49,13 @@ def is_image(path: Path) -> bool:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[Image.Image]:
-    """The image, of which only the header is read, if it has an ordinary size and kind of pixels."""
+    """The image, of which only the header is read, if it has an ordinary kind of pixels; Pillow refuses huge ones."""
     with (
         retold(lambda cause: f"{path}: not an image that can be read ({cause})"),
         Image.open(path, formats=FORMATS) as image,
     ):
-        if image.width * image.height > MOST_PIXELS or image.mode not in EIGHT_BITS:
-            shown = f"{image.width} x {image.height} pixels of kind {image.mode}"
-            raise HashbenchError(f"{path}: {shown}; at most {MOST_PIXELS:,} of 8 bits a channel are decoded")
+        if image.mode not in EIGHT_BITS:
+            raise HashbenchError(f"{path}: pixels of kind {image.mode}: 8 bits a channel are expected")
         yield image
 
 
@@ -67,7 +64,7 @@ def decode_all(files: Sequence[Path], shape: Sequence[int], block: int) -> Itera
     with ThreadPoolExecutor(n_threads()) as pool:
         for part in slices(len(files), block):
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # Pillow warns of odd metadata; decode() checks the sizes
+                warnings.simplefilter("ignore")  # Pillow warns of odd metadata
                 images = np.stack(list(pool.map(lambda path: decode(path, shape), files[part])))
             yield images
 
@@ -94,18 +91,8 @@ def _find_all(card: Card, folder: Path, paths: Sequence[bytes], labels: Labels) 
     groups = [""] * len(paths)
     if card.class_names and labels.ndim == 1:
         groups = [card.class_names[label] for label in labels]
-    root = resolved(folder)
-    is_there = root.is_dir()
-    files = []
-    missing = []
-    for path, group in zip(paths, groups, strict=True):
-        file = None
-        if is_there:
-            file = find(root, path, group)
-        if file is None:
-            missing.append(path)
-        else:
-            files.append(file)
+    places = [find(folder, path, group) for path, group in zip(paths, groups, strict=True)]
+    missing = [path for path, file in zip(paths, places, strict=True) if file is None]
     if missing:
         archives = [source for source in card.sources if source.images]
         steps = [f"unpack {source.file} ({'; '.join(source.manual) or source.urls[0]})" for source in archives]
@@ -113,11 +100,11 @@ def _find_all(card: Card, folder: Path, paths: Sequence[bytes], labels: Labels) 
         fault = f"{len(missing):,} of {len(paths):,} images are not in {folder}"
         first = printable_name(missing[0])
         raise HashbenchError(f"{card.name}: {fault}, the first is {first}: {', '.join(steps)} and {advice}")
-    return files
+    return [file for file in places if file is not None]
 
 
 def find(root: Path, listed: bytes, group: str = "") -> Path | None:
-    """The path of the listed image in ``root``, a resolved folder; None if it is not there."""
+    """The path of the listed image in the folder ``root``; None if it is not there."""
     names = [os.fsdecode(part) for part in _parts(listed)]
     # every end of its path, and its base name in FOLDERS and in their subfolders ``group``, its class
     candidates = ["/".join(names[start:]) for start in range(len(names))]
@@ -128,8 +115,6 @@ def find(root: Path, listed: bytes, group: str = "") -> Path | None:
     for candidate in candidates:
         path = root / candidate
         if os.path.isfile(path):  # noqa: PTH113  (raises no error for an invalid name)
-            if not path.resolve().is_relative_to(root):
-                raise HashbenchError(f"{path}: a link that leads out of {root}: put the image itself there")
             return path
     return None
 

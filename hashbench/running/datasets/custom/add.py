@@ -5,7 +5,6 @@ import os
 import re
 import shlex
 import shutil
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, fields
@@ -15,7 +14,7 @@ from typing import Any
 from hashbench.foundation import paths
 from hashbench.foundation.config import parse, toml_value
 from hashbench.foundation.errors import HashbenchError, printable, retold
-from hashbench.foundation.files import atomic, locked, remove_parts, require_writable
+from hashbench.foundation.files import locked, require_writable, write_text
 from hashbench.foundation.progress import with_bar
 from hashbench.foundation.registry import canonical
 from hashbench.running.datasets import neighbours, store
@@ -49,16 +48,9 @@ def require_name(name: str, *, replace: bool) -> str:
         raise HashbenchError(f"{stem}: {card} is a data set of this name: choose another name")
     if card is not None and not replace:
         raise HashbenchError(f"{stem} is there already: --replace replaces it")
-    place = paths.data() / stem
-    if card is None and place.exists() and not _is_left_over(place):
-        raise HashbenchError(f"{place}: it exists and is no data set of yours: choose another name, or --data DIR")
+    if card is None and (path := paths.data() / stem / f"{stem}.h5").exists():
+        raise HashbenchError(f"{path}: there is no card of these data: remove the file, or choose another name")
     return stem
-
-
-def _is_left_over(place: Path) -> bool:
-    """True where an interrupted command may have left the folder: it holds no more than the file of the data set."""
-    its_file = re.compile(rf"{place.name}\.h5$|\.{place.name}\.h5\.")
-    return place.is_dir() and all(its_file.match(path.name) for path in place.iterdir())
 
 
 def open_data(paths: Sequence[Path], options: FileOptions) -> CustomData:
@@ -101,35 +93,27 @@ def add(name: str, data: CustomData, rule: Rule, options: FileOptions, *, replac
         values = _values(stem, data, rule, options)
         card = parse(Card, {**values, "name": stem}, stem)
         place = store.path_of(card).parent
-        remove_parts(place, f"{stem}.h5")
-        remove_parts(paths.custom_cards(), f"{stem}.toml")
         require_writable(place, data.size_bytes + (16 << 20), instead="--data")
+        nearest: list[StoredNeighbours] = []
+
+        def find_neighbours(items: Items) -> None:
+            if data.metric is not None:
+                nearest.append(_neighbours(card, data, items))
+
         try:
-            with atomic(_card_path(stem)) as temporary:
-                # a full disk is met before old data are replaced; the checksum has the length that it will have
-                temporary.write_text(card_text(values | {"content_sha256": "0" * 64}), encoding="utf-8")
-                nearest: StoredNeighbours | None = None
-
-                def find_neighbours(items: Items) -> None:
-                    nonlocal nearest
-                    nearest = _neighbours(card, data, items)
-
-                store.write(card, _blocks(data, f"{stem}: convert"), {}, check=find_neighbours)
-                values["content_sha256"] = store.stated_sha256(card)
-                temporary.write_text(card_text(values), encoding="utf-8")
-        except BaseException:
-            if not _card_path(stem).exists():
-                (place / f"{stem}.h5").unlink(missing_ok=True)
-                with suppress(OSError):  # it holds something else
-                    place.rmdir()
-            raise
+            store.write(card, _blocks(data, f"{stem}: convert"), {}, check=find_neighbours)
+        finally:
+            with suppress(OSError):  # it holds the data
+                place.rmdir()
+        values["content_sha256"] = store.stated_sha256(card)
+        write_text(_card_path(stem), card_text(values))
         paths.read_again()
         for part in MADE_LATER:
             shutil.rmtree(place / part, ignore_errors=True)
         card = parse(Card, {**values, "name": stem}, stem)
-        if nearest is not None:
+        if nearest:
             stored = store.open_dataset(card)
-            neighbours.write(neighbours.path_of(stored, _split(card, stored.labels), _rule(card)), nearest)
+            neighbours.write(neighbours.path_of(stored, _split(card, stored.labels), _rule(card)), nearest[0])
         return card
 
 
@@ -154,13 +138,11 @@ def _rule(card: Card) -> Neighbours:
     return rule
 
 
-def _neighbours(card: Card, data: CustomData, items: Items) -> StoredNeighbours | None:
-    """The nearest items of the queries, which may come with the vectors; None of data with labels.
+def _neighbours(card: Card, data: CustomData, items: Items) -> StoredNeighbours:
+    """The nearest items of the queries, which may come with the vectors.
 
     Raises HashbenchError for vectors that cannot be compared, and if those that came are not the nearest.
     """
-    if data.metric is None:
-        return None
     chosen = _split(card, data.labels.labels)
     rule = _rule(card)
     queries = StoredRows(items, chosen.query_ids)
@@ -254,6 +236,4 @@ def card_text(values: Mapping[str, Any]) -> str:
     lines = []
     for head, table in tables.items():
         lines.append(head + "\n".join(f"{key} = {toml_value(value)}" for key, value in table.items()))
-    text = "\n".join(lines) + "\n"
-    assert tomllib.loads(text) == values
-    return text
+    return "\n".join(lines) + "\n"

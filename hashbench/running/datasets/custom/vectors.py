@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench.foundation.errors import HashbenchError, counted, printable
+from hashbench.foundation.errors import HashbenchError, printable
 from hashbench.running.datasets.audit import byte_keys
 from hashbench.running.datasets.custom.data import CustomData, CustomLabels, FileOptions, Spread
 from hashbench.running.datasets.custom.expected import divided, norms_of
@@ -28,7 +28,7 @@ DISTANCES |= {"euclidean": "l2", "l2": "l2", "ip": "ip", "dot": "ip"}
 
 
 class VectorSpread(Spread):
-    """Keeps the norms before they became 1 too, and a key of each vector to find repeated ones.
+    """Keeps the norms before they became 1 too, and a key of each vector to find queries of the database.
 
     The last ``n_queries`` vectors are queries.
     """
@@ -46,14 +46,11 @@ class VectorSpread(Spread):
         self.keys.append(byte_keys(items))
 
     def notes(self, where: str) -> list[str]:
-        """Notes about constant features, repeated vectors and other norms than 1, a line each."""
+        """Notes about constant features, queries of the database and other norms than 1, a line each."""
         lines = super().notes(where)
         keys = np.concatenate(self.keys)
         n_base = len(keys) - self.n_queries
-        base = np.unique(keys[:n_base])
-        if n_repeated := n_base - len(base):
-            lines.append(f"{where}: {n_repeated:,} of {counted(n_base, 'vector')} repeat another: they tie")
-        if n_shared := np.isin(keys[n_base:], base).sum():
+        if n_shared := np.isin(keys[n_base:], keys[:n_base]).sum():
             fault = "are vectors of the database, the nearest to themselves: other queries tell more"
             lines.append(f"{where}: {n_shared:,} of the {self.n_queries:,} queries {fault}")
         if self.lowest < 1 - UNIT or self.highest > 1 + UNIT:

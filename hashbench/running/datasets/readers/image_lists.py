@@ -19,7 +19,6 @@ from hashbench.running.datasets.images import blocks, printable_name
 from hashbench.running.datasets.readers import Block, Files, Reader
 from hashbench.scoring.relevance.labels import Labels
 
-MOST_BYTES = 1 << 28  # the longest published list has 28 MB
 ROLES = ("train", "database", "test")
 
 
@@ -61,11 +60,8 @@ def _read(card: Card, files: Files) -> Iterator[Block]:
 
 
 def lines_of(where: str, file: BinaryIO) -> list[bytes]:
-    """The lines of a text file, without empty ones at its end; raises HashbenchError if it is empty or too long."""
-    text = file.read(MOST_BYTES + 1)
-    if len(text) > MOST_BYTES:
-        raise HashbenchError(f"{where}: more than {MOST_BYTES >> 20} MiB: this is no list of images")
-    lines = text.rstrip().splitlines()
+    """The lines of a text file, without empty ones at its end; raises HashbenchError if it is empty."""
+    lines = file.read().rstrip().splitlines()
     if not lines:
         raise HashbenchError(f"{where}: empty: a line for each image was expected")
     return lines

@@ -18,6 +18,7 @@ QUIET = "HASHBENCH_QUIET"  # set by --quiet, in the environment so that worker p
 DELAY_S = 2.0  # work that ends earlier shows nothing
 REDRAW_S = 1.0  # the clock of a bar moves although no unit is finished
 LINE_EVERY_S = 60.0  # off a terminal
+LINE = "{desc}: {unit} {n_fmt} of {total_fmt}, {elapsed} passed, {remaining} left{postfix}"  # there
 
 
 def bar(
@@ -108,31 +109,15 @@ class Lines(tqdm):  # type: ignore[type-arg]
 
     def __init__(self, **named: Any) -> None:
         self.written_at = time.monotonic()
-        super().__init__(**named)
+        super().__init__(bar_format=LINE, **named)
 
     def display(self, msg: str | None = None, pos: int | None = None) -> bool:  # noqa: ARG002  (as tqdm has it)
         """Writes a line if the last one is a minute old."""
         if msg is None and time.monotonic() - self.written_at >= LINE_EVERY_S:
             self.written_at = time.monotonic()
-            self.fp.write(f"{self.line()}\n")
+            self.fp.write(f"{self.format_meter(**self.format_dict)}\n")
             self.fp.flush()
         return True
-
-    def line(self) -> str:
-        """Such as "read: image 300 of 1,000, 00:10 passed, 00:20 left", or "500kB of 2.00MB"."""
-        seconds = self.format_dict["elapsed"]
-        rate = self.format_dict["rate"] or (self.n - self.initial) / (seconds or 1)
-        amounts = [amount for amount in (self.n, self.total) if amount is not None]
-        if self.unit == "B":
-            done = " of ".join(self.format_sizeof(amount, "B") for amount in amounts)
-        elif self.unit_scale:
-            done = f"{self.unit} {' of '.join(map(self.format_sizeof, amounts))}"
-        else:
-            done = f"{self.unit} {' of '.join(f'{amount:,}' for amount in amounts)}"
-        parts = [f"{self.desc}: {done}", self.postfix, f"{self.format_interval(seconds)} passed"]
-        if self.total is not None and rate:
-            parts.append(f"{self.format_interval((self.total - self.n) / rate)} left")
-        return ", ".join(filter(None, parts))
 
     def clear(self, nolock: bool = False) -> None:
         """Nothing: a line that is written stays."""

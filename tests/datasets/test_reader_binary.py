@@ -53,19 +53,10 @@ def test_idx(tmp_path):
 
 IDX_FAULTS = {
     "labels cut": ({"l": idx(LABELS)[:-1]}, "l: cannot reshape array of size 3 into shape (4,): an idx"),
-    "labels too long": ({"l": idx(LABELS) + b"x"}, "l: cannot reshape array of size 5"),
-    "header cut": ({"l": idx(LABELS)[:7]}, ": an idx file of bytes with 1 axes is expected"),
     "empty": ({"l": b""}, "l: unpack requires a buffer of 8 bytes: an idx file"),
     "floats": ({"l": idx(LABELS, 0xD01)}, "l: it begins with 0xd01"),
-    "images for labels": ({"l": idx(IMAGES)}, ": an idx file of bytes with 1 axes is expected"),
     "a class too many": ({"l": idx(LABELS + 2)}, "l: row 0 has label 5; 0 to 3 exist"),
     "fewer images": ({"l": idx(LABELS), "i": idx(IMAGES[:3])}, "i: images (3, 2, 3); 4 of [2, 3, 1] are due"),
-    "turned images": ({"l": idx(LABELS), "i": idx(IMAGES.transpose(0, 2, 1))}, "i: images (4, 3, 2)"),
-    "images cut": ({"l": idx(LABELS), "i": idx(IMAGES)[:-1]}, "i: cannot reshape array of size 23 into shape (4,2,3)"),
-    "a shape beyond all memory": (
-        {"l": idx(LABELS), "i": struct.pack(">4I", 0x803, 2**31, 2**31, 2**31)},
-        "i: ",
-    ),
 }
 
 

@@ -2,7 +2,7 @@
 
 import os
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,7 +22,6 @@ SUFFIXES = {".png", ".jpg", ".jpeg", ".bmp", ".gif"}  # of files that are taken 
 FORMATS = ("JPEG", "PNG", "GIF", "BMP")  # the suffix is not used: one .JPEG of ILSVRC2012 is a PNG
 EIGHT_BITS = {"1", "L", "LA", "P", "PA", "RGB", "RGBA", "CMYK", "YCbCr"}
 GREY = {"1", "L", "LA"}
-FOLDERS = ("", "train", "val", "image", "val_image", "images", "ILSVRC2012_img_train", "ILSVRC2012_img_val")
 BLOCK = 256
 MOST_THREADS = 8
 
@@ -80,18 +79,19 @@ def blocks(card: Card, folder: Path | None, paths: Sequence[bytes], labels: Labe
     if folder is None:
         yield Block(None, labels, names)
         return
-    files = _find_all(card, folder, paths, labels)
+    files = _find_all(card, folder, paths)
     with bar(f"{card.name}: decode", "image", len(files)) as decoded:
         for part, images in zip(slices(len(files), BLOCK), decode_all(files, card.item_shape, BLOCK), strict=True):
             yield Block(images, labels[part], names[part])
             decoded.update(len(images))
 
 
-def _find_all(card: Card, folder: Path, paths: Sequence[bytes], labels: Labels) -> list[Path]:
-    groups = [""] * len(paths)
-    if card.class_names and labels.ndim == 1:
-        groups = [card.class_names[label] for label in labels]
-    places = [find(folder, path, group) for path, group in zip(paths, groups, strict=True)]
+def _find_all(card: Card, folder: Path, paths: Sequence[bytes]) -> list[Path]:
+    by_name: dict[bytes, Path] = {}
+    for place, _, names in os.walk(folder, followlinks=True):
+        for name in names:
+            by_name.setdefault(os.fsencode(name), Path(place, name))
+    places = [_path_in(folder, path, by_name) for path in paths]
     missing = [path for path, file in zip(paths, places, strict=True) if file is None]
     if missing:
         archives = [source for source in card.sources if source.images]
@@ -103,20 +103,13 @@ def _find_all(card: Card, folder: Path, paths: Sequence[bytes], labels: Labels) 
     return [file for file in places if file is not None]
 
 
-def find(root: Path, listed: bytes, group: str = "") -> Path | None:
-    """The path of the listed image in the folder ``root``; None if it is not there."""
-    names = [os.fsdecode(part) for part in _parts(listed)]
-    # every end of its path, and its base name in FOLDERS and in their subfolders ``group``, its class
-    candidates = ["/".join(names[start:]) for start in range(len(names))]
-    for folder in FOLDERS:
-        candidates.append(f"./{folder}/{names[-1]}")
-        if group:
-            candidates.append(f"./{folder}/{group}/{names[-1]}")
-    for candidate in candidates:
-        path = root / candidate
-        if os.path.isfile(path):  # noqa: PTH113  (raises no error for an invalid name)
-            return path
-    return None
+def _path_in(folder: Path, listed: bytes, by_name: Mapping[bytes, Path]) -> Path | None:
+    """The path of a listed image in the folder: where the list has it, or the file of its name; None without one."""
+    parts = _parts(listed)
+    path = folder / os.fsdecode(b"/".join(parts))
+    if os.path.isfile(path):  # noqa: PTH113  (raises no error for an invalid name)
+        return path
+    return by_name.get(parts[-1])
 
 
 def _parts(listed: bytes) -> list[bytes]:

@@ -47,10 +47,8 @@ EXACT_VALUES = 1 << 18  # of vectors that one thread compares at a time: 1 MiB i
 UNIT_ROUNDOFF = 2.0**-24  # of float32
 SMALLEST = 1e-37  # norm: float32 holds its inverse
 LARGEST = 1e18  # norm: float32 holds products of two
-SAMPLE = 1000  # items that tell the median distance
 CHECKED = 100  # queries whose neighbours in a file are compared with those that are computed; drawn
 TOLERANCE = 1e-3  # of distances in files, relative, as ann-benchmarks has it
-NOISE = 0.85  # above it the k-th nearest is about as far as any item
 
 Floats = NDArray[np.float64]
 Ids = RowNumbers
@@ -84,48 +82,24 @@ class StoredNeighbours:
 
     ``ids`` int32[q, depth] are positions in the ``database_ids`` of the split, ``distances`` float32[q, depth] as
     :func:`nearest` has them. ``beyond`` float32[q] is the distance of the next nearest item: infinite if there is none,
-    NaN if the neighbours come from a file that does not say. ``median`` float32[q] is that of a sample of the database,
-    NaN if this has fewer than 1,000 items.
+    NaN if the neighbours come from a file that does not say.
     """
 
     ids: NDArray[np.int32]
     distances: NDArray[np.float32]
     beyond: NDArray[np.float32]
-    median: NDArray[np.float32]
-    metric: Metric
 
     def n_tied_at(self, k: int) -> int:
         """The number of queries with an item outside the first ``k`` at the float32 distance of the ``k``-th."""
         distances = np.column_stack([self.distances, self.beyond])
         return int((distances[:, k - 1] == distances[:, k]).sum())
 
-    def contrast(self, k: int) -> float:
-        """The Euclidean distance of the ``k``-th nearest as a share of the median one; the median over queries.
-
-        NaN for inner products, which are no distances, and where the median distance is 0 or not known.
-        """
-        if self.metric == "ip":
-            return float("nan")
-        kth = self.distances[:, k - 1]
-        median = self.median
-        with np.errstate(invalid="ignore", divide="ignore"):
-            shares = kth / median
-        if self.metric == "cosine":  # half the squared distance of unit vectors
-            shares = np.sqrt(shares)
-        return float(np.median(shares))
-
     def warnings(self, k: int) -> list[str]:
         """Warnings for a reader of results by the ``k`` nearest, a line each."""
-        lines = []
-        n_queries = len(self.ids)
-        if n_tied := self.n_tied_at(k):
-            lines.append(
-                f"{n_tied:,} of {n_queries:,} queries have another item as near as number {k}: the first counts"
-            )
-        if (contrast := self.contrast(k)) > NOISE:
-            alike = f"the item number {k} by distance is {contrast:.2f} times as far as the median item"
-            lines.append(f"{alike}: such vectors are like noise, and recall on them says little of others")
-        return lines
+        n_tied = self.n_tied_at(k)
+        if not n_tied:
+            return []
+        return [f"{n_tied:,} of {len(self.ids):,} queries have another item as near as number {k}: the first counts"]
 
 
 def nearest(
@@ -177,14 +151,14 @@ def stored_neighbours(data: Dataset, chosen: Split, rule: Neighbours, *, progres
     if rule.k > n_database:
         raise HashbenchError(f"{data.name}: k = {rule.k:,} neighbours: the database has {n_database:,} items")
     path = path_of(data, chosen, rule)
-    if (stored := _read(path, rule.metric)) is not None:
+    if (stored := _read(path)) is not None:
         return stored
     require_writable(path.parent, instead="--data")
     busy = f"{path}: another process computes it: waiting"
     lock = path.with_suffix(".lock")
     try:
         with locked(lock, wait=True, busy=busy, instead="--data"):
-            if (stored := _read(path, rule.metric)) is not None:  # by the process that held the lock
+            if (stored := _read(path)) is not None:  # by the process that held the lock
                 return stored
             queries = StoredRows(data.items, chosen.query_ids)
             database = StoredRows(data.items, chosen.database_ids)
@@ -215,12 +189,7 @@ def path_of(data: Dataset, chosen: Split, rule: Neighbours) -> Path:
 
 def write(path: Path, nearest: StoredNeighbours) -> None:
     """Writes the neighbours to the .npz ``path``, whole or not at all."""
-    arrays = {
-        "ids": nearest.ids,
-        "distances": nearest.distances,
-        "beyond": nearest.beyond,
-        "median": nearest.median,
-    }
+    arrays = {"ids": nearest.ids, "distances": nearest.distances, "beyond": nearest.beyond}
     write_arrays(path, arrays, "plain")
 
 
@@ -239,7 +208,7 @@ def verified_neighbours(where: str, ids: Ids, queries: Rows, database: Rows, met
     beyond = np.nan
     if ids.shape[1] == database.shape[0]:
         beyond = np.inf
-    return _stored(ids, distances, beyond, DEPTH, queries, database, metric)
+    return _stored(ids, distances, beyond, DEPTH)
 
 
 def _require_nearest(where: str, distances: Floats, queries: Rows, database: Rows, metric: Metric) -> None:
@@ -257,10 +226,10 @@ def _require_nearest(where: str, distances: Floats, queries: Rows, database: Row
         raise HashbenchError(f"{where}: query {sample[row]}: {fault}, and {expected}")
 
 
-def _read(path: Path, metric: Metric) -> StoredNeighbours | None:
+def _read(path: Path) -> StoredNeighbours | None:
     """The stored neighbours; None if they are missing or damaged, since they can be computed again."""
     with suppress(Exception), np.load(path, allow_pickle=False) as file:
-        return StoredNeighbours(file["ids"], file["distances"], file["beyond"], file["median"], metric)
+        return StoredNeighbours(file["ids"], file["distances"], file["beyond"])
     return None
 
 
@@ -269,36 +238,17 @@ def computed(queries: Rows, database: Rows, rule: Neighbours, *, progress: bool)
     n_items = database.shape[0]
     depth = depth_of(rule, n_items)
     ids, distances = nearest(queries, database, min(depth + 1, n_items), rule.metric, progress=progress)
-    return _stored(ids, distances, np.inf, depth, queries, database, rule.metric)
+    return _stored(ids, distances, np.inf, depth)
 
 
-def _stored(
-    ids: Ids, distances: Floats, beyond: float, depth: int, queries: Rows, database: Rows, metric: Metric
-) -> StoredNeighbours:
+def _stored(ids: Ids, distances: Floats, beyond: float, depth: int) -> StoredNeighbours:
     """The first ``depth`` neighbours; the next one is ``beyond`` away where it is not among ``distances`` [q, k]."""
     further = np.column_stack([distances, np.full(len(distances), beyond)])
     return StoredNeighbours(
         ids=ids[:, :depth].astype(np.int32),
         distances=distances[:, :depth].astype(np.float32),
         beyond=further[:, min(depth, distances.shape[1])].astype(np.float32),
-        median=_median(queries, database, metric),
-        metric=metric,
     )
-
-
-def _median(queries: Rows, database: Rows, metric: Metric) -> NDArray[np.float32]:
-    """The median distance of each query to a sample of the database, float32[q]; NaN where it is too small for one."""
-    if database.shape[0] < SAMPLE:
-        return np.full(queries.shape[0], np.nan, np.float32)
-    sample = np.unique(np.linspace(0, database.shape[0] - 1, SAMPLE).astype(np.int64))
-    items = database[sample]
-    everyone = np.arange(len(sample))[None]
-    medians = []
-    for rows in slices(queries.shape[0], TILE_QUERIES):
-        block = queries[rows]
-        distances = _exact(block, items, np.repeat(everyone, len(block), axis=0), metric)
-        medians.append(np.median(distances, axis=1))
-    return np.concatenate(medians).astype(np.float32)
 
 
 class _Candidates:

@@ -1,6 +1,5 @@
 """Stores the user's data as a data set: the items and labels in the data folder, and a card of their own."""
 
-import math
 import os
 import re
 import shlex
@@ -219,14 +218,10 @@ def _blocks(data: CustomData, what: str) -> Iterator[Block]:
     for items in with_bar(data.blocks(), what, "item", data.n_items, size=len):
         part = slice(start, start + len(items))
         start = part.stop
-        if not data.is_images:
-            data.spread.add(items)
         names = data.names
         if names is not None:
             names = names[part]
         yield Block(items, data.labels.labels[part], names)
-    if data.spread.n_constant == math.prod(data.shape):
-        raise HashbenchError(f"{data.paths[0]}: all items are the same: features that differ are expected")
 
 
 def card_text(values: Mapping[str, Any]) -> str:

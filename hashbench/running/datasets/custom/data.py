@@ -76,38 +76,6 @@ class CustomLabels:
         return self.names[label]
 
 
-class Spread:
-    """The lowest and the highest value of each feature among the blocks that were added."""
-
-    def __init__(self) -> None:
-        self.ends: NDArray[np.float32] | None = None  # [2, d]
-
-    def add(self, items: Items) -> None:
-        """Adds a block [n, d]."""
-        lowest = items.min(axis=0)
-        highest = items.max(axis=0)
-        if self.ends is not None:
-            lowest = np.minimum(lowest, self.ends[0])
-            highest = np.maximum(highest, self.ends[1])
-        self.ends = np.stack([lowest, highest]).astype(np.float32)
-
-    @property
-    def n_constant(self) -> int:
-        """The number of features that are the same for all items."""
-        if self.ends is None:
-            return 0
-        lowest, highest = self.ends
-        return int((lowest == highest).sum())
-
-    def notes(self, where: str) -> list[str]:
-        """Notes about features that tell no items apart, a line each."""
-        if self.ends is None or not self.n_constant:
-            return []
-        n = self.n_constant
-        d = self.ends.shape[1]
-        return [f"{where}: {n:,} of {d:,} features are the same for all items, and tell none apart"]
-
-
 @dataclass(frozen=True, eq=False)
 class CustomData:
     """Items of ``shape`` ([height, width, channels] images or [d] features) with labels; ``names`` [n] may be None.
@@ -122,14 +90,14 @@ class CustomData:
     names: NDArray[np.bytes_] | None = None
     n_ignored: int = 0
     n_queries: int = 0
-    spread: Spread = field(default_factory=Spread)  # of features, complete when they were stored
+    odd: list[str] = field(default_factory=list)  # about the items, complete when they were stored
     metric: Metric | None = None  # of vectors without labels, whose nearest are relevant
     neighbours: StoredArray | None = None  # rows of the database [q, k], as a file has them
 
     @property
     def notes(self) -> list[str]:
         """The choices that were made, and what is odd, a line each."""
-        notes = [*self.labels.notes, *self.spread.notes(str(self.paths[0]))]
+        notes = [*self.labels.notes, *self.odd]
         if self.neighbours is not None:
             n = self.n_queries
             notes.append(f"{self.neighbours.where}: neighbours of {min(CHECKED, n):,} of {n:,} queries were checked")

@@ -1,17 +1,14 @@
 """Vectors without labels in a file of the user: those that are nearest to a query are relevant to it."""
 
 from collections.abc import Iterator, Sequence
-from functools import partial
-from itertools import chain
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.foundation.errors import HashbenchError, printable
 from hashbench.running.datasets.audit import byte_keys
-from hashbench.running.datasets.custom.data import CustomData, CustomLabels, FileOptions, Spread
+from hashbench.running.datasets.custom.data import CustomData, CustomLabels, FileOptions
 from hashbench.running.datasets.custom.expected import divided, norms_of
 from hashbench.running.datasets.custom.files import ITEMS, key_of
 from hashbench.running.datasets.custom.vector_files import arrays_of, vector_columns
@@ -27,35 +24,15 @@ DISTANCES: dict[str, Metric] = {"angular": "cosine", "cosine": "cosine", "normal
 DISTANCES |= {"euclidean": "l2", "l2": "l2", "ip": "ip", "dot": "ip"}
 
 
-class VectorSpread(Spread):
-    """Keeps the norms before they became 1 too, and a key of each vector to find queries of the database.
-
-    The last ``n_queries`` vectors are queries.
-    """
-
-    def __init__(self, n_queries: int) -> None:
-        super().__init__()
-        self.n_queries = n_queries
-        self.keys: list[NDArray[np.uint64]] = []
-        self.lowest = np.inf
-        self.highest = 0.0
-
-    def add(self, items: NDArray[Any]) -> None:
-        """Adds a block [n, d]."""
-        super().add(items)
-        self.keys.append(byte_keys(items))
-
-    def notes(self, where: str) -> list[str]:
-        """Notes about constant features, queries of the database and other norms than 1, a line each."""
-        lines = super().notes(where)
-        keys = np.concatenate(self.keys)
-        n_base = len(keys) - self.n_queries
-        if n_shared := np.isin(keys[n_base:], keys[:n_base]).sum():
-            fault = "are vectors of the database, the nearest to themselves: other queries tell more"
-            lines.append(f"{where}: {n_shared:,} of the {self.n_queries:,} queries {fault}")
-        if self.lowest < 1 - UNIT or self.highest > 1 + UNIT:
-            lines.append(f"{where}: norms from {self.lowest:.4g} to {self.highest:.4g}: stored with norm 1, for cosine")
-        return lines
+def _odd_notes(where: str, keys: NDArray[np.uint64], n_queries: int, norms: tuple[float, float]) -> Iterator[str]:
+    """Notes about queries that are vectors of the database, by their ``keys``, and about norms that were not 1."""
+    n_base = len(keys) - n_queries
+    if n_shared := np.isin(keys[n_base:], keys[:n_base]).sum():
+        fault = "are vectors of the database, the nearest to themselves: other queries tell more"
+        yield f"{where}: {n_shared:,} of the {n_queries:,} queries {fault}"
+    lowest, highest = norms
+    if lowest < 1 - UNIT or highest > 1 + UNIT:
+        yield f"{where}: norms from {lowest:.4g} to {highest:.4g}: stored with norm 1, for cosine"
 
 
 def read(paths: Sequence[Path], options: FileOptions) -> CustomData:
@@ -77,15 +54,33 @@ def read(paths: Sequence[Path], options: FileOptions) -> CustomData:
         raise HashbenchError(f"{neighbours.where}: neighbours of queries that are not given: --queries FILE")
     metric, reason = _metric(stored, options.metric, attributes)
     note = f"{paths[0]}: no labels: relevant are the nearest by {metric} ({reason}); --labels names labels"
-    spread = VectorSpread(n_queries)
-    blocks = [partial(_blocks, vectors, metric, spread) for vectors in stored]
+    odd: list[str] = []
+
+    def blocks() -> Iterator[NDArray[np.float32]]:
+        keys = []
+        lowest = 1.0
+        highest = 1.0
+        for vectors in stored:
+            for block in _float32_blocks(vectors):
+                items = block
+                if metric == "cosine":
+                    norms = norms_of(block)
+                    lowest = min(lowest, float(norms.min()))
+                    highest = max(highest, float(norms.max()))
+                    if not lowest:
+                        raise HashbenchError(f"{vectors.where}: a vector has norm 0, and no cosine: --metric l2")
+                    items = divided(block, norms)
+                keys.append(byte_keys(items))
+                yield items
+        odd.extend(_odd_notes(str(paths[0]), np.concatenate(keys), n_queries, (lowest, highest)))
+
     return CustomData(
         paths,
         (d,),
         CustomLabels(np.zeros((n_items, 0), np.uint8), [], (note,)),
-        lambda: chain.from_iterable(of_part() for of_part in blocks),
+        blocks,
         n_queries=n_queries,
-        spread=spread,
+        odd=odd,
         metric=metric,
         neighbours=neighbours,
     )
@@ -151,25 +146,6 @@ def _metric(stored: Sequence[StoredArray], chosen: Metric | None, attributes: di
             if (np.abs(norms_of(block) - 1) > UNIT).any():
                 return "l2", f"in {vectors.where} not all norms are 1 within {UNIT}"
     return "cosine", f"all norms are 1 within {UNIT}"
-
-
-def _blocks(stored: StoredArray, metric: Metric, spread: VectorSpread) -> Iterator[NDArray[np.float32]]:
-    """The vectors in float32, of norm 1 for cosine."""
-    first = 0
-    for vectors in _float32_blocks(stored):
-        block = vectors
-        if metric == "cosine":
-            norms = norms_of(vectors)
-            if not norms.all():
-                row = first + int(np.argmin(norms))
-                raise HashbenchError(
-                    f"{stored.where}: row {row} has norm 0, and no cosine: leave it out, or --metric l2"
-                )
-            spread.lowest = min(spread.lowest, float(norms.min()))
-            spread.highest = max(spread.highest, float(norms.max()))
-            block = divided(vectors, norms)
-        first += len(block)
-        yield block
 
 
 def _float32_blocks(stored: StoredArray) -> Iterator[NDArray[np.float32]]:

@@ -1,6 +1,5 @@
 """``hashbench dataset add`` of vectors without labels, and of texts."""
 
-import sys
 from pathlib import Path
 
 import h5py
@@ -49,7 +48,6 @@ def write_files() -> None:
     for name, array in (("b", BASE), ("q", QUERIES)):
         vecs(f"{name}.fvecs", array, "<f4")
         vecs(f"{name}.bvecs", array, "u1")
-        bins(f"{name}.fbin", array.astype("<f4"))
         bins(f"{name}.i8bin", array.astype("i1"))
         bins(f"{name}.u8bin", array.astype("u1"))
     vecs("n.ivecs", NEAREST, "<i4")
@@ -68,7 +66,6 @@ def write_files() -> None:
         ("ann.hdf5", True),
         ("b.fvecs --queries q.fvecs", False),
         ("b.bvecs q.bvecs", False),
-        ("b.fbin --queries q.fbin", False),
         ("b.i8bin --queries q.i8bin", False),
         ("b.u8bin --queries q.u8bin --neighbours n.ibin", True),
         ("pair.npz --neighbours n.ivecs", True),
@@ -115,28 +112,15 @@ def test_queries_are_drawn_and_vectors_of_cosine_have_norm_1(hashbench: CommandL
     text = hashbench.done("dataset add other v.npy --metric ip --queries 7 --train 30").text
     assert "7 queries, 193 in the database, 30 to train" in text
     np.testing.assert_array_equal(items("other"), vectors.astype("f4"))
-    hashbench.done("split mine --protocol own --check")
     hashbench.done("train itq mine --protocol own --bits 4")
 
 
 def test_odd_vectors_are_told(hashbench: CommandLine) -> None:
-    vectors = np.c_[RNG.standard_normal((1200, 1000)), np.ones(1200)]
-    vectors[5] = vectors[3]
-    err = hashbench.done("dataset add mine", npy("v", vectors)).err
-    assert "v.npy: 1 of 1,001 features are the same for all items" in err
-    assert "v.npy: 1 of 1,200 vectors repeat another" in err
-    assert "such vectors are like noise" in err
+    vectors = RNG.standard_normal((120, 10))
+    npy("v", vectors)
     queries = npy("q", np.r_[vectors[:4], vectors[7:9] + 1])
-    err = hashbench.done(f"dataset add mine v.npy --queries {queries} --replace").err
+    err = hashbench.done(f"dataset add mine v.npy --queries {queries}").err
     assert "v.npy: 4 of the 6 queries are vectors of the database, the nearest to themselves" in err
-
-
-def test_metric_puts_neighbours_in_the_place_of_labels(hashbench: CommandLine) -> None:
-    np.savez("file.npz", items=BASE, labels=np.arange(N) % 3)
-    hashbench.done("dataset add mine file.npz")
-    assert load_card("mine").labels == "class"
-    hashbench.done("dataset add mine file.npz --metric l2 --replace")
-    assert load_card("mine").labels == "none"
 
 
 def test_what_is_refused_leaves_the_data_set_that_was_there(hashbench: CommandLine) -> None:
@@ -164,10 +148,3 @@ def test_a_column_of_parquet_is_added(hashbench: CommandLine) -> None:
     ]
     for column, complaint in columns:
         assert complaint in hashbench.refused("dataset add bad", parquet(column))
-
-
-def test_without_its_package_parquet_names_the_extra(hashbench: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
-    Path("b.parquet").write_bytes(b"PAR1")
-    line = hashbench.refused("dataset add bad b.parquet")
-    assert "pyarrow is needed" in line and "[parquet]" in line

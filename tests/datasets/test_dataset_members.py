@@ -230,15 +230,6 @@ def test_a_bomb_is_stopped_at_the_limit(tmp_path, form):
     tracemalloc.stop()
 
 
-def test_a_full_disk_is_not_called_damage(tmp_path, monkeypatch):
-    class Full(io.BytesIO):
-        def write(self, _data):
-            raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("tempfile.TemporaryFile", lambda dir: Full())  # noqa: A006
-    assert "no room to unpack it (No space left on device)" in refusal(saved(tmp_path, tar(CONTENT)), source())
-
-
 @pytest.mark.parametrize("keys", [{"size_bytes": 2999}, {"md5": "0" * 32}, {"sha256": "0" * 64}, {"sha512": "0" * 128}])
 @pytest.mark.parametrize("packed", [False, True])
 def test_other_bytes_than_the_card_states_are_refused(tmp_path, keys, packed):

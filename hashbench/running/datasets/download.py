@@ -73,14 +73,10 @@ def _make(card: Card, from_dir: Path | None, labels_only: bool) -> Path:
     kept = paths.data() / card.name / "sources"  # no file is downloaded twice
     has_images = len(sources) < len(card.sources)
     images = None
-    row_bytes = card.n_classes
+    needed = card.n_items * (card.n_classes + 8) + (16 << 20)
     if not labels_only:
         images = from_dir or paths.data() / card.name / "images"
-        if images.is_dir() or not has_images:
-            row_bytes = prod(card.item_shape) * card.dtype.itemsize
-    needed = card.n_items * (row_bytes + 8) + (16 << 20)
-    if from_dir is None:
-        needed += sum(source.size_bytes or 0 for source in sources)
+        needed += card.n_items * prod(card.item_shape) * card.dtype.itemsize
     require_writable(store.path_of(card).parent, needed, instead="--data")
     if from_dir is None:
         places = fetch(sources, kept)
@@ -92,11 +88,10 @@ def _make(card: Card, from_dir: Path | None, labels_only: bool) -> Path:
             blocks = READERS.get(card.reader).read(card, Files(members, images))
             return store.write(card, blocks, checksums, labels_only=labels_only)
     except HashbenchError:
-        if labels_only or not has_images:  # else the images may be the cause
-            # a wrong file without a checksum would make every later attempt fail
-            for source, place in zip(sources, places, strict=True):
-                if source.urls and not source.checksums and place == kept / source.file:
-                    place.unlink(missing_ok=True)
+        # a wrong file without a checksum would make every later attempt fail
+        for source, place in zip(sources, places, strict=True):
+            if source.urls and not source.checksums and place == kept / source.file:
+                place.unlink(missing_ok=True)
         raise
 
 

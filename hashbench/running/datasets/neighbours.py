@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from itertools import product, zip_longest
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +56,7 @@ Ids = RowNumbers
 
 @dataclass(frozen=True, eq=False)
 class StoredRows:
-    """The rows ``ids`` of stored items [n, ...], each flat; a run of ids is read without a copy."""
+    """The rows ``ids`` of stored items [n, ...], each flat."""
 
     items: NDArray[Any]
     ids: Ids
@@ -68,12 +68,8 @@ class StoredRows:
 
     def __getitem__(self, rows: slice | Ids) -> NDArray[Any]:
         """The vectors of those rows, [rows, d]."""
-        ids = self.ids[rows]
-        if isinstance(rows, slice) and len(ids) > 0 and ids[-1] - ids[0] == len(ids) - 1:
-            items = self.items[ids[0] : ids[-1] + 1]
-        else:
-            items = self.items[ids]
-        return items.reshape(len(ids), -1)
+        items = self.items[self.ids[rows]]
+        return items.reshape(len(items), -1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -280,11 +276,10 @@ class _Candidates:
     def search(self) -> Iterator[int]:
         """Reads the database once; yields the number of pairs that each step compared.
 
-        Each core has some queries, and a product on one thread; the next items are read meanwhile.
+        Each core has some queries, and a product on one thread.
         """
         n_queries = len(self.queries)
         tiles = list(slices(n_queries, TILE_QUERIES))
-        parts = list(slices(self.database.shape[0], TILE_ITEMS))
         products = np.empty((n_queries, TILE_ITEMS), np.float32)
 
         def compare(items: NDArray[np.float32], first_id: int, rows: slice) -> None:
@@ -297,11 +292,8 @@ class _Candidates:
             )  # fmt: skip
 
         with threadpool_limits(1, "blas"), ThreadPoolExecutor(available_cores()) as pool:
-            ready = pool.submit(self._items, parts[0])
-            for part, following in zip_longest(parts, parts[1:]):
-                items = ready.result()
-                if following is not None:
-                    ready = pool.submit(self._items, following)
+            for part in slices(self.database.shape[0], TILE_ITEMS):
+                items = self._items(part)
                 list(pool.map(partial(compare, items, part.start), tiles))
                 yield n_queries * len(items)
             list(pool.map(self._drop, tiles))

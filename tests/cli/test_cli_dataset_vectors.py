@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 from support.command_line import CommandLine
 
-from hashbench.foundation import paths
 from hashbench.running.datasets import neighbours, store
 from hashbench.running.datasets.card import load_card
-from hashbench.running.datasets.custom.add import nearest_of
+from hashbench.running.datasets.split import split
 
 RNG = np.random.default_rng(6)
 N = 200
@@ -20,7 +19,6 @@ BASE = RNG.integers(0, 100, (N, D))
 QUERIES = RNG.integers(0, 100, (Q, D))
 SQUARES = ((QUERIES[:, None] - BASE) ** 2).sum(axis=2)
 NEAREST = np.argsort(SQUARES, axis=1, kind="stable")[:, :100]
-SQUARED = np.take_along_axis(SQUARES, NEAREST, axis=1)
 
 pytestmark = pytest.mark.usefixtures("here")
 
@@ -50,45 +48,37 @@ def write_files() -> None:
         vecs(f"{name}.bvecs", array, "u1")
         bins(f"{name}.i8bin", array.astype("i1"))
         bins(f"{name}.u8bin", array.astype("u1"))
-    vecs("n.ivecs", NEAREST, "<i4")
-    bins("n.ibin", NEAREST.astype("<i4"), SQUARED.astype("<f4"))
     with h5py.File("ann.hdf5", "w") as file:
         file.update({"train": BASE.astype("f4"), "test": QUERIES.astype("f4"), "neighbors": NEAREST.astype("i4")})
-        file["distances"] = np.sqrt(SQUARED).astype("f4")
         file.attrs["distance"] = "euclidean"
 
 
 @pytest.mark.parametrize(
-    "words, has_neighbours",
+    "words",
     [
-        ("base.npy --queries query.npy", False),
-        ("pair.npz", False),
-        ("ann.hdf5", True),
-        ("b.fvecs --queries q.fvecs", False),
-        ("b.bvecs q.bvecs", False),
-        ("b.i8bin --queries q.i8bin", False),
-        ("b.u8bin --queries q.u8bin --neighbours n.ibin", True),
-        ("pair.npz --neighbours n.ivecs", True),
+        "base.npy --queries query.npy",
+        "pair.npz",
+        "ann.hdf5",
+        "b.fvecs --queries q.fvecs",
+        "b.bvecs q.bvecs",
+        "b.i8bin --queries q.i8bin",
+        "b.u8bin --queries q.u8bin",
     ],
 )
-def test_a_file_of_vectors_is_added(
-    words: str, has_neighbours: bool, hashbench: CommandLine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_of_vectors_is_added(words: str, hashbench: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
     write_files()
+    err = hashbench.done("dataset add mine", words).err
+    assert "no labels: relevant are the nearest by l2" in err
+    card = load_card("mine")
+    data = store.verify(card)
+    np.testing.assert_array_equal(data.items, np.concatenate([BASE, QUERIES]))
+    rule = card.protocols["own"]
+    assert (card.labels, card.n_classes, rule.draw, rule.n_queries, rule.n_train) == ("none", 0, "parts", Q, N)
+    assert rule.relevance.model_dump(exclude_none=True) == {"kind": "neighbours", "k": 10, "metric": "l2"}
     with monkeypatch.context() as patch:
-        if has_neighbours:
-            patch.setattr(neighbours, "computed", None)  # none are computed
-        err = hashbench.done("dataset add mine", words).err
-        assert err.count("\n") == 1 + has_neighbours
-        assert (": neighbours of 12 of 12 queries were checked" in err) == has_neighbours
-        assert "no labels: relevant are the nearest by l2" in err
-        card = load_card("mine")
-        np.testing.assert_array_equal(store.verify(card).items, np.concatenate([BASE, QUERIES]))
-        rule = card.protocols["own"]
-        assert (card.labels, card.n_classes, rule.draw, rule.n_queries, rule.n_train) == ("none", 0, "parts", Q, N)
-        assert rule.relevance.model_dump(exclude_none=True) == {"kind": "neighbours", "k": 10, "metric": "l2"}
         patch.setattr(neighbours, "nearest", None)  # they are stored
-        np.testing.assert_array_equal(nearest_of(card).ids, NEAREST)
+        stored = neighbours.stored_neighbours(data, split(data.labels, rule, "mine", "own"), rule.relevance)
+    np.testing.assert_array_equal(stored.ids, NEAREST)
     hashbench.done(card.how_to_get.removeprefix("hashbench "), "--replace")
     assert load_card("mine") == card
 
@@ -121,14 +111,6 @@ def test_odd_vectors_are_told(hashbench: CommandLine) -> None:
     queries = npy("q", np.r_[vectors[:4], vectors[7:9] + 1])
     err = hashbench.done(f"dataset add mine v.npy --queries {queries}").err
     assert "v.npy: 4 of the 6 queries are vectors of the database, the nearest to themselves" in err
-
-
-def test_what_is_refused_leaves_the_data_set_that_was_there(hashbench: CommandLine) -> None:
-    hashbench.done("dataset add mine", npy("b", BASE))
-    before = {path: path.read_bytes() for path in paths.data().rglob("*") if path.is_file()}
-    line = hashbench.refused("dataset add mine", npy("b", BASE * 9e15), "--metric ip --replace")
-    assert "of a norm above 1e+18" in line
-    assert {path: path.read_bytes() for path in paths.data().rglob("*") if path.is_file()} == before
 
 
 def parquet(column: list[object]) -> str:

@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -32,7 +32,6 @@ from hashbench.running.datasets.protocol import Metric, Neighbours
 from hashbench.running.datasets.split import Split, canonical_bytes
 from hashbench.running.datasets.store import Dataset
 from hashbench.scoring.relevance.distances import RowNumbers, Rows
-from hashbench.scoring.relevance.neighbours import checked_ids
 
 loops = Lazy("hashbench.running.datasets._nearest_numba")
 
@@ -47,8 +46,6 @@ EXACT_VALUES = 1 << 18  # of vectors that one thread compares at a time: 1 MiB i
 UNIT_ROUNDOFF = 2.0**-24  # of float32
 SMALLEST = 1e-37  # norm: float32 holds its inverse
 LARGEST = 1e18  # norm: float32 holds products of two
-CHECKED = 100  # queries whose neighbours in a file are compared with those that are computed; drawn
-TOLERANCE = 1e-3  # of distances in files, relative, as ann-benchmarks has it
 
 Floats = NDArray[np.float64]
 Ids = RowNumbers
@@ -77,8 +74,7 @@ class StoredNeighbours:
     """The nearest items of each query, in ascending order of the distance.
 
     ``ids`` int32[q, depth] are positions in the ``database_ids`` of the split, ``distances`` float32[q, depth] as
-    :func:`nearest` has them. ``beyond`` float32[q] is the distance of the next nearest item: infinite if there is none,
-    NaN if the neighbours come from a file that does not say.
+    :func:`nearest` has them. ``beyond`` float32[q] is the distance of the next nearest item: infinite if there is none.
     """
 
     ids: NDArray[np.int32]
@@ -104,8 +100,7 @@ def nearest(
     """(ids int32[q, k] of rows of the database, distances float64[q, k]) of the ``k`` nearest, the nearest first.
 
     The distance is the Euclidean one (``l2``), 1 - cosine (``cosine``), or minus the inner product (``ip``). Exact:
-    the order is that of the distances in float64, and by row where two are equal. Vectors of whole numbers, and those
-    of 0 and one size of number, tie by cosine where their exact cosines are equal; of others rounding may part a tie.
+    the order is that of the distances in float64, and by row where two are equal.
     Raises HashbenchError for vectors of different widths or not finite, for a ``k`` that the database does not have,
     and for a cosine of a zero vector.
 
@@ -158,8 +153,8 @@ def stored_neighbours(data: Dataset, chosen: Split, rule: Neighbours, *, progres
                 return stored
             queries = StoredRows(data.items, chosen.query_ids)
             database = StoredRows(data.items, chosen.database_ids)
-            stored = computed(queries, database, rule, progress=progress)
-            write(path, stored)
+            stored = _computed(queries, database, rule, progress=progress)
+            write_arrays(path, asdict(stored), "plain")
             return stored
     finally:
         lock.unlink(missing_ok=True)
@@ -183,45 +178,6 @@ def path_of(data: Dataset, chosen: Split, rule: Neighbours) -> Path:
     return paths.data() / data.name / FOLDER / f"{digest(deciding)[:16]}.npz"
 
 
-def write(path: Path, nearest: StoredNeighbours) -> None:
-    """Writes the neighbours to the .npz ``path``, whole or not at all."""
-    arrays = {"ids": nearest.ids, "distances": nearest.distances, "beyond": nearest.beyond}
-    write_arrays(path, arrays, "plain")
-
-
-def verified_neighbours(where: str, ids: Ids, queries: Rows, database: Rows, metric: Metric) -> StoredNeighbours:
-    """The neighbours that came with the vectors, from the file ``where``, as ``ids`` [q, k] of rows of the database.
-
-    Raises HashbenchError for ids that the database does not have or that are there twice, and where the distances of
-    some queries' neighbours are not those of the nearest items.
-    """
-    ids = checked_ids(where, ids, queries.shape[0], database.shape[0], complete=True)
-    distances = _exact(queries, database, ids, metric)
-    _require_nearest(where, distances, queries, database, metric)
-    order = np.argsort(distances, axis=1, kind="stable")
-    ids = np.take_along_axis(ids, order, axis=1)
-    distances = np.take_along_axis(distances, order, axis=1)
-    beyond = np.nan
-    if ids.shape[1] == database.shape[0]:
-        beyond = np.inf
-    return _stored(ids, distances, beyond, DEPTH)
-
-
-def _require_nearest(where: str, distances: Floats, queries: Rows, database: Rows, metric: Metric) -> None:
-    """Raises HashbenchError where the ``distances`` of a sample of the queries are not those of the nearest items."""
-    n_queries = queries.shape[0]
-    sample = np.sort(np.random.default_rng(0).choice(n_queries, min(CHECKED, n_queries), replace=False))
-    _, due = nearest(queries[sample], database, distances.shape[1], metric)
-    stated = np.sort(distances[sample], axis=1)
-    # an error is accepted that is a share of the distance, or of the mean distance if that is more
-    is_wrong = stated > due + TOLERANCE * np.maximum(np.abs(due), np.abs(due).mean())
-    if is_wrong.any():
-        row, rank = np.argwhere(is_wrong)[0]
-        fault = f"its neighbour number {rank + 1} has the {metric} distance {stated[row, rank]:.4g}"
-        expected = f"the nearest item of this rank {due[row, rank]:.4g}: neighbours of these vectors are expected"
-        raise HashbenchError(f"{where}: query {sample[row]}: {fault}, and {expected}")
-
-
 def _read(path: Path) -> StoredNeighbours | None:
     """The stored neighbours; None if they are missing or damaged, since they can be computed again."""
     with suppress(Exception), np.load(path, allow_pickle=False) as file:
@@ -229,22 +185,15 @@ def _read(path: Path) -> StoredNeighbours | None:
     return None
 
 
-def computed(queries: Rows, database: Rows, rule: Neighbours, *, progress: bool) -> StoredNeighbours:
+def _computed(queries: Rows, database: Rows, rule: Neighbours, *, progress: bool) -> StoredNeighbours:
     """The nearest items of each query, as many as are stored, and the distance of the next."""
     n_items = database.shape[0]
     depth = depth_of(rule, n_items)
     ids, distances = nearest(queries, database, min(depth + 1, n_items), rule.metric, progress=progress)
-    return _stored(ids, distances, np.inf, depth)
-
-
-def _stored(ids: Ids, distances: Floats, beyond: float, depth: int) -> StoredNeighbours:
-    """The first ``depth`` neighbours; the next one is ``beyond`` away where it is not among ``distances`` [q, k]."""
-    further = np.column_stack([distances, np.full(len(distances), beyond)])
-    return StoredNeighbours(
-        ids=ids[:, :depth].astype(np.int32),
-        distances=distances[:, :depth].astype(np.float32),
-        beyond=further[:, min(depth, distances.shape[1])].astype(np.float32),
-    )
+    beyond = np.full(len(ids), np.inf, np.float32)
+    if n_items > depth:
+        beyond = distances[:, depth].astype(np.float32)
+    return StoredNeighbours(ids[:, :depth], distances[:, :depth].astype(np.float32), beyond)
 
 
 class _Candidates:
@@ -391,30 +340,5 @@ def _exact_block(queries: Floats, items: NDArray[Any], metric: Metric) -> Floats
     if metric == "l2":
         loops.exact_distances(items, queries, False, False, values)
         return np.sqrt(values)
-    whole_queries = _whole(queries)
-    if whole_queries is not None and (whole_items := _whole(items)) is not None:
-        loops.exact_distances(whole_items, whole_queries, False, True, values)
-        # a squared cosine is a fraction of whole numbers, and equal fractions have equal quotients in float64: items of
-        # equal cosines have equal distances, as long as the squares of the products are below 2^53
-        squared_norms_of_queries = np.einsum("qd,qd->q", whole_queries, whole_queries)[:, None]
-        squared_norms_of_items = np.einsum("qnd,qnd->qn", whole_items, whole_items)
-        squared_cosines = values**2 / squared_norms_of_items / squared_norms_of_queries
-        return np.asarray(1 - np.sign(values) * np.sqrt(squared_cosines))
     loops.exact_distances(items, queries / np.linalg.norm(queries, axis=1, keepdims=True), True, False, values)
     return 0.5 * values
-
-
-def _whole(vectors: NDArray[Any]) -> Floats | None:
-    """Vectors of whole numbers, float64[..., d], with exactly the directions of ``vectors``; None if these are others.
-
-    Those are the vectors themselves, or the signs of vectors whose values are 0 or of one size, such as 0 and 1 that
-    were scaled to norm 1.
-    """
-    values = vectors.astype(np.float64)
-    if (values == np.rint(values)).all():
-        return values
-    sizes = np.abs(values)
-    is_of_one_size = (sizes == 0) | (sizes == sizes.max(axis=-1, keepdims=True))
-    if not is_of_one_size.all():
-        return None
-    return np.sign(values)

@@ -12,7 +12,7 @@ from typing import Any
 
 from hashbench.foundation import paths
 from hashbench.foundation.config import parse, toml_value
-from hashbench.foundation.errors import HashbenchError, printable, retold
+from hashbench.foundation.errors import HashbenchError, printable
 from hashbench.foundation.files import locked, require_writable, write_text
 from hashbench.foundation.progress import with_bar
 from hashbench.foundation.registry import canonical
@@ -20,15 +20,13 @@ from hashbench.running.datasets import neighbours, store
 from hashbench.running.datasets.card import Card, card_files
 from hashbench.running.datasets.custom import files, folder, vectors
 from hashbench.running.datasets.custom.data import WHITE, CustomData, FileOptions, Rule
-from hashbench.running.datasets.neighbours import StoredNeighbours, StoredRows
 from hashbench.running.datasets.protocol import Neighbours
-from hashbench.running.datasets.readers import Block, Items
-from hashbench.running.datasets.split import Split, split
-from hashbench.scoring.relevance.labels import Labels
+from hashbench.running.datasets.readers import Block
+from hashbench.running.datasets.split import split
 
 PROTOCOL = "own"  # its name
 KINDS = {  # of data: in words, and the options that are not for them
-    "folder": ("a folder of images", "items labels metric neighbours"),
+    "folder": ("a folder of images", "items labels metric"),
     "arrays": ("a file of arrays", "size"),
 }
 TAKEN = {"cards", "weights"}  # folders of the data folder
@@ -77,10 +75,9 @@ def open_data(paths: Sequence[Path], options: FileOptions) -> CustomData:
 
 def _of_arrays(paths: Sequence[Path], options: FileOptions) -> CustomData:
     """The items and labels in files of arrays, or the vectors where there are no labels or the nearest are relevant."""
-    by_distance = options.metric is not None or options.neighbours is not None
-    if by_distance and options.labels is not None:
-        raise HashbenchError("--labels: with --metric or --neighbours the nearest items are relevant: not both")
-    if by_distance or not any(files.has_labels(path, options.labels) for path in paths):
+    if options.metric is not None and options.labels is not None:
+        raise HashbenchError("--labels: with --metric the nearest items are relevant: not both")
+    if options.metric is not None or not any(files.has_labels(path, options.labels) for path in paths):
         return vectors.read(paths, options)
     return files.read(paths, options.items, options.labels)
 
@@ -93,14 +90,8 @@ def add(name: str, data: CustomData, rule: Rule, options: FileOptions, *, replac
         card = parse(Card, {**values, "name": stem}, stem)
         place = store.path_of(card).parent
         require_writable(place, data.size_bytes + (16 << 20), instead="--data")
-        nearest: list[StoredNeighbours] = []
-
-        def find_neighbours(items: Items) -> None:
-            if data.metric is not None:
-                nearest.append(_neighbours(card, data, items))
-
         try:
-            store.write(card, _blocks(data, f"{stem}: convert"), {}, check=find_neighbours)
+            store.write(card, _blocks(data, f"{stem}: convert"), {})
         finally:
             with suppress(OSError):  # it holds the data
                 place.rmdir()
@@ -109,50 +100,18 @@ def add(name: str, data: CustomData, rule: Rule, options: FileOptions, *, replac
         paths.read_again()
         for part in MADE_LATER:
             shutil.rmtree(place / part, ignore_errors=True)
-        card = parse(Card, {**values, "name": stem}, stem)
-        if nearest:
-            stored = store.open_dataset(card)
-            neighbours.write(neighbours.path_of(stored, _split(card, stored.labels), _rule(card)), nearest[0])
-        return card
-
-
-def nearest_of(card: Card) -> StoredNeighbours:
-    """The nearest items of the queries of a data set of vectors without labels."""
-    data = store.open_dataset(card)
-    return neighbours.stored_neighbours(data, _split(card, data.labels), _rule(card), progress=True)
+        return parse(Card, {**values, "name": stem}, stem)
 
 
 def warnings_of(card: Card) -> list[str]:
-    """Warnings about these nearest items, of which as many count as the protocol says."""
-    return nearest_of(card).warnings(_rule(card).k)
-
-
-def _split(card: Card, labels: Labels) -> Split:
-    return split(labels, card.protocol(PROTOCOL), card.name, PROTOCOL)
-
-
-def _rule(card: Card) -> Neighbours:
-    rule = card.protocol(PROTOCOL).relevance
-    assert isinstance(rule, Neighbours)
-    return rule
-
-
-def _neighbours(card: Card, data: CustomData, items: Items) -> StoredNeighbours:
-    """The nearest items of the queries, which may come with the vectors.
-
-    Raises HashbenchError for vectors that cannot be compared, and if those that came are not the nearest.
-    """
-    chosen = _split(card, data.labels.labels)
-    rule = _rule(card)
-    queries = StoredRows(items, chosen.query_ids)
-    database = StoredRows(items, chosen.database_ids)
-    if data.neighbours is not None:
-        ids = data.neighbours.whole()
-        nearest = neighbours.verified_neighbours(data.neighbours.where, ids, queries, database, rule.metric)
-        if nearest.ids.shape[1] == neighbours.depth_of(rule, database.shape[0]):
-            return nearest
-    with retold(lambda fault: f"{data.paths[0]}: {fault}", HashbenchError):
-        return neighbours.computed(queries, database, rule, progress=True)
+    """Warnings about the nearest items of the queries, which are computed; none of data with labels."""
+    protocol = card.protocol(PROTOCOL)
+    rule = protocol.relevance
+    if not isinstance(rule, Neighbours):
+        return []
+    data = store.open_dataset(card)
+    chosen = split(data.labels, protocol, card.name, PROTOCOL)
+    return neighbours.stored_neighbours(data, chosen, rule, progress=True).warnings(rule.k)
 
 
 def remove(stem: str) -> None:

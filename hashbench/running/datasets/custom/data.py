@@ -11,11 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.foundation.errors import HashbenchError, counted, printable, retold
-from hashbench.running.datasets.neighbours import CHECKED
 from hashbench.running.datasets.protocol import Metric
 from hashbench.running.datasets.readers import Items
 from hashbench.running.datasets.stored_file import label_counts
-from hashbench.scoring.codes.files import StoredArray
 from hashbench.scoring.relevance.labels import Labels, class_ids, class_names, combinations_note
 
 WHOLE_DATABASE = "the whole database is trained on"
@@ -34,7 +32,6 @@ class FileOptions:
     labels: str | None = None
     size: int | None = None
     metric: Metric | None = None  # of vectors without labels
-    neighbours: str | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,16 +89,11 @@ class CustomData:
     n_queries: int = 0
     odd: list[str] = field(default_factory=list)  # about the items, complete when they were stored
     metric: Metric | None = None  # of vectors without labels, whose nearest are relevant
-    neighbours: StoredArray | None = None  # rows of the database [q, k], as a file has them
 
     @property
     def notes(self) -> list[str]:
         """The choices that were made, and what is odd, a line each."""
-        notes = [*self.labels.notes, *self.odd]
-        if self.neighbours is not None:
-            n = self.n_queries
-            notes.append(f"{self.neighbours.where}: neighbours of {min(CHECKED, n):,} of {n:,} queries were checked")
-        return notes
+        return [*self.labels.notes, *self.odd]
 
     @property
     def is_images(self) -> bool:

@@ -14,10 +14,9 @@ from hashbench.running.datasets.custom.files import ITEMS, key_of
 from hashbench.running.datasets.custom.vector_files import arrays_of, vector_columns
 from hashbench.running.datasets.protocol import Metric
 from hashbench.running.datasets.readers import as_float32
-from hashbench.scoring.codes.files import StoredArray, attributes_of, parted
+from hashbench.scoring.codes.files import StoredArray, attributes_of
 
 PAIRS = (("train", "test"), ("database", "queries"), ("base", "query"), ("items", "queries"))
-NEIGHBOURS = ("neighbors", "neighbours")
 UNIT = 1e-3  # a norm that differs from 1 by no more is 1
 # the attribute ``distance`` of the files of ann-benchmarks and VIBE; bits as 0 and 1 have Hamming's order by l2
 DISTANCES: dict[str, Metric] = {"angular": "cosine", "cosine": "cosine", "normalized": "cosine", "hamming": "l2"}
@@ -40,7 +39,7 @@ def read(paths: Sequence[Path], options: FileOptions) -> CustomData:
 
     With the metric ``cosine`` they get norm 1. Raises HashbenchError for arrays that are no vectors.
     """
-    stored, neighbours, attributes = _arrays(paths, options)
+    stored = _arrays(paths, options)
     for vectors in stored:
         _require_vectors(vectors)
     _, d = stored[0].shape
@@ -50,9 +49,7 @@ def read(paths: Sequence[Path], options: FileOptions) -> CustomData:
         raise HashbenchError(
             f"{stored[-1].where}: queries of {stored[-1].shape[1]:,} numbers, and the database has {d:,}"
         )
-    if neighbours is not None and not n_queries:
-        raise HashbenchError(f"{neighbours.where}: neighbours of queries that are not given: --queries FILE")
-    metric, reason = _metric(stored, options.metric, attributes)
+    metric, reason = _metric(paths[0], stored, options.metric)
     note = f"{paths[0]}: no labels: relevant are the nearest by {metric} ({reason}); --labels names labels"
     odd: list[str] = []
 
@@ -82,32 +79,17 @@ def read(paths: Sequence[Path], options: FileOptions) -> CustomData:
         n_queries=n_queries,
         odd=odd,
         metric=metric,
-        neighbours=neighbours,
     )
 
 
-def _arrays(
-    paths: Sequence[Path], options: FileOptions
-) -> tuple[list[StoredArray], StoredArray | None, dict[str, str]]:
-    """The vectors (of the database and, if there are any, of the queries), their neighbours, and attributes."""
-    neighbours = None
-    if options.neighbours is not None:
-        path, key = parted(options.neighbours)
-        arrays = arrays_of(path)
-        neighbours = arrays[key_of(path, arrays, key, NEIGHBOURS, f"say --neighbours {path}:KEY")]()
+def _arrays(paths: Sequence[Path], options: FileOptions) -> list[StoredArray]:
+    """The vectors: of the database and, if there are any, of the queries."""
     arrays = arrays_of(paths[0])
     by_name = {key.lower(): key for key in arrays}
     pair = next((keys for keys in PAIRS if by_name.keys() >= set(keys)), None)
     if pair is not None and len(paths) == 1 and options.items is None:
-        stored = [arrays[by_name[key]]() for key in pair]
-        if neighbours is None:
-            neighbours = next((arrays[by_name[key]]() for key in NEIGHBOURS if key in by_name), None)
-    else:
-        stored = [_vectors_in(path, options.items) for path in paths]
-    attributes = {}
-    if paths[0].suffix.lower() in (".h5", ".hdf5"):
-        attributes = attributes_of(paths[0])
-    return stored, neighbours, attributes
+        return [arrays[by_name[key]]() for key in pair]
+    return [_vectors_in(path, options.items) for path in paths]
 
 
 def _vectors_in(path: Path, key: str | None) -> StoredArray:
@@ -132,14 +114,17 @@ def _require_vectors(stored: StoredArray) -> None:
         raise HashbenchError(f"{stored.where}: {fault}")
 
 
-def _metric(stored: Sequence[StoredArray], chosen: Metric | None, attributes: dict[str, str]) -> tuple[Metric, str]:
+def _metric(path: Path, stored: Sequence[StoredArray], chosen: Metric | None) -> tuple[Metric, str]:
     """The metric and where it comes from: as chosen, as the file says, or by the norms."""
     if chosen is not None:
         return chosen, "--metric"
-    if (stated := attributes.get("distance")) is not None:
+    stated = None
+    if path.suffix.lower() in (".h5", ".hdf5"):
+        stated = attributes_of(path).get("distance")
+    if stated is not None:
         if stated.lower() not in DISTANCES:
             known = ", ".join(sorted(DISTANCES))
-            raise HashbenchError(f"{stored[0].where}: distance {printable(stated)}: one of {known}, or --metric")
+            raise HashbenchError(f"{path}: distance {printable(stated)}: one of {known}, or --metric")
         return DISTANCES[stated.lower()], f"its distance is {printable(stated)}"
     for vectors in stored:
         for block in _float32_blocks(vectors):

@@ -203,16 +203,6 @@ def test_labels_that_do_not_fit_the_protocol_are_one_line(case: str) -> None:
         split(labels, rule, "a", "s1")
 
 
-def test_a_label_that_queries_alone_carry_cannot_be_found() -> None:
-    rule = PerLabel(title="", draw="per_label", queries_per_label=2, train_per_label=0)
-    labels = np.array([[1, 0]] * 4 + [[0, 1]] * 2, np.uint8)
-    with one_line("label 1 is on queries alone"):
-        split(labels, rule, "a", "s1")
-    chosen = split(np.append(labels, [[0, 1]], axis=0), rule, "a", "s1")
-    assert len(chosen.query_ids) == 4
-    assert len(chosen.database_ids) == 3
-
-
 @pytest.mark.parametrize(
     "kind, values, message",
     [

@@ -1,71 +1,12 @@
-"""The protocol of 22K LabelMe, and its features in a MATLAB file inside an archive."""
-
-import zipfile
+"""The protocol of 22K LabelMe."""
 
 import numpy as np
-import pytest
-from scipy.io import savemat
-from support.toy_root import write_card
 
-from hashbench.running.datasets import store
 from hashbench.running.datasets.card import load_card
-from hashbench.running.datasets.download import download
 from hashbench.running.datasets.split import split
 
-CARD = """
-title = "Features"
-citation = "none"
-licence = "none"
-homepage = "none"
-kind = "features"
-item_shape = [7]
-n_items = 30
-n_classes = 0
-labels = "none"
-reader = "matrix"
 
-[[sources]]
-manual = ["ask"]
-file = "code.zip"
-note = "made anew by each test"
-
-[[sources.members]]
-path = "code/LabelMe_gist.mat"
-note = "made anew by each test"
-
-[protocols.s1]
-title = "as labelme"
-citation = "none"
-draw = "random"
-queries = 4
-train = 9
-[protocols.s1.relevance]
-kind = "percentiles"
-percent = [5, 1]
-levels = [1, 2]
-"""
-GIST = np.random.default_rng(0).random((30, 7))
-
-
-@pytest.fixture(autouse=True)
-def root(tmp_path, monkeypatch):
-    monkeypatch.setenv("HASHBENCH_ROOT", str(tmp_path / "root"))
-    write_card(tmp_path / "root", "features", CARD)
-
-
-def test_features_are_read_out_of_an_archive_and_nothing_else(tmp_path):
-    others = {"names": np.array(["a", "b"], object), "meta": {"year": 2008}, "DistLM": np.zeros((30, 30))}
-    savemat(tmp_path / "unpacked.mat", {**others, "gist": GIST})
-    with zipfile.ZipFile(tmp_path / "code.zip", "w") as archive:
-        archive.write(tmp_path / "unpacked.mat", "code/LabelMe_gist.mat")
-    download(load_card("features"), tmp_path)
-    data = store.open_dataset(load_card("features"))
-    assert np.array_equal(data.items, GIST.astype(np.float32))
-    assert data.labels.shape == (30, 0)
-
-
-def test_the_protocol_of_the_paper_needs_no_data(monkeypatch):
-    monkeypatch.undo()
+def test_the_protocol_of_the_paper_needs_no_data():
     card = load_card("labelme")
     rule = card.protocol("s1")
     chosen = split(np.zeros((card.n_items, 0), np.uint8), rule, "labelme", "s1")
@@ -75,8 +16,7 @@ def test_the_protocol_of_the_paper_needs_no_data(monkeypatch):
     assert rule.relevance.levels == [1, 2, 5, 10]
 
 
-def test_the_released_relevance_has_the_same_items_and_levels(monkeypatch):
-    monkeypatch.undo()
+def test_the_released_relevance_has_the_same_items_and_levels():
     card = load_card("labelme")
     rule = card.protocol("s1")
     released = card.protocol("s1_released")

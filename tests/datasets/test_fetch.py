@@ -312,7 +312,7 @@ ANSWERS |= {name: answer for name, (answer, _) in FINAL.items()}
 NAMES = st.sampled_from([name for name in ANSWERS if "stall" not in name])  # a stall takes its time
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(st.lists(NAMES, max_size=6), st.lists(NAMES, max_size=6), NAMES, NAMES)
 def test_whatever_servers_do_no_wrong_file_is_in_place(tmp_path_factory, first, second, first_then, second_then):
     folder = tmp_path_factory.mktemp("any")

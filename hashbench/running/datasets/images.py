@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from hashbench.foundation.errors import HashbenchError, retold
+from hashbench.foundation.errors import HashbenchError, printable, retold
 from hashbench.foundation.parallel import available_cores, slices
 from hashbench.foundation.progress import bar
 from hashbench.running.datasets.card import Card
@@ -98,7 +98,7 @@ def _find_all(card: Card, folder: Path, paths: Sequence[bytes]) -> list[Path]:
         steps = [f"unpack {source.file} ({'; '.join(source.manual) or source.urls[0]})" for source in archives]
         advice = "name the folder with --from-dir, or convert the labels alone with --labels-only"
         fault = f"{len(missing):,} of {len(paths):,} images are not in {folder}"
-        first = printable_name(missing[0])
+        first = printable(os.fsdecode(missing[0]))
         raise HashbenchError(f"{card.name}: {fault}, the first is {first}: {', '.join(steps)} and {advice}")
     return [file for file in places if file is not None]
 
@@ -117,10 +117,5 @@ def _parts(listed: bytes) -> list[bytes]:
     if parts and parts[0].endswith(b":"):
         del parts[0]
     if b".." in parts or not parts:
-        raise HashbenchError(f"{printable_name(listed)}: not the path of an image below a folder")
+        raise HashbenchError(f"{printable(os.fsdecode(listed))}: not the path of an image below a folder")
     return parts
-
-
-def printable_name(name: bytes) -> str:
-    """A name from a list as printable ASCII, shortened to fit on one line."""
-    return ascii(name[:200].decode("utf-8", "replace"))[1:-1]

@@ -8,10 +8,9 @@ from numpy.typing import NDArray
 
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.parallel import slices
-from hashbench.running.datasets.neighbours import stored_neighbours
+from hashbench.running.datasets.neighbours import StoredRows, stored_neighbours
 from hashbench.running.datasets.protocol import Neighbours, Percentiles, Protocol
-from hashbench.running.datasets.readers import Items
-from hashbench.running.datasets.split import Ids, Split
+from hashbench.running.datasets.split import Split
 from hashbench.running.datasets.store import Dataset
 from hashbench.scoring.relevance import percentiles
 from hashbench.scoring.relevance.distances import (
@@ -33,22 +32,14 @@ NEAREST_LEVELS = (1, 2, 5)
 
 
 @dataclass(frozen=True, eq=False)
-class FeatureRows:
-    """The features of items, computed when read; with ``mean`` [f], it is subtracted and the norm becomes 1 (or 0)."""
+class FeatureRows(StoredRows):
+    """The features of items in float64; with ``mean`` [f], it is subtracted and the norm becomes 1 (or 0)."""
 
-    items: Items
-    ids: Ids
     mean: Floats | None = None
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """(items, dimensions)."""
-        return len(self.ids), math.prod(self.items.shape[1:])
 
     def __getitem__(self, rows: slice | RowNumbers) -> Floats:
         """The features of the items in ``rows``, float64[rows, f]."""
-        chosen = self.ids[rows]
-        features = self.items[chosen].reshape(len(chosen), -1).astype(np.float64)
+        features = super().__getitem__(rows).astype(np.float64)
         if self.mean is None:
             return features
         features -= self.mean

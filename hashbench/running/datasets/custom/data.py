@@ -256,13 +256,10 @@ def _of_text(where: str, values: NDArray[Any]) -> CustomLabels:
 
 
 def _of_columns(where: str, raw: NDArray[Any]) -> CustomLabels:
-    if raw.dtype.kind not in "biuf" or not ((raw == 0) | (raw == 1) | (raw == -1)).all():
-        expected = f"labels [n, {raw.shape[1]}] are 0 or 1 (or -1 or 1) for each label"
-        raise HashbenchError(f"{where}: {expected}: others are in it")
-    columns = (raw == 1).astype(np.uint8)
+    if raw.dtype.kind not in "biuf" or not ((raw == 0) | (raw == 1)).all():
+        raise HashbenchError(f"{where}: labels [n, {raw.shape[1]}] are 0 or 1 for each label: others are in it")
+    columns = raw.astype(np.uint8)
     notes = []
-    if n_negative := int((raw == -1).sum()):
-        notes.append(f"{where}: {n_negative} labels are -1, read as absent")
     if n_without := int((~columns.any(axis=1)).sum()):
         whose = f"{counted(n_without, 'item')} of {len(columns):,}"
         notes.append(f"{where}: {whose} have no label, and are relevant to nothing")

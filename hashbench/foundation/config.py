@@ -154,7 +154,7 @@ def _first_complaint(model: type[BaseModel], error: ValidationError) -> str:
     first = next((complaint for complaint in complaints if complaint["type"] == "extra_forbidden"), complaints[0])
     key = ".".join(map(str, first["loc"]))
     if first["type"] == "extra_forbidden":
-        if key in model.former_keys:
+        if issubclass(model, Strict) and key in model.former_keys:
             return f"the key {key!r} is no more: {model.former_keys[key]}"
         if len(first["loc"]) > 1:
             return f"unknown key {key!r}"

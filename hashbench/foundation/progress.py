@@ -69,7 +69,7 @@ def is_quiet() -> bool:
     return bool(os.environ.get(QUIET))
 
 
-class TerminalBar(tqdm):  # type: ignore[type-arg]  # it cannot be subscripted when it runs
+class TerminalBar(tqdm):  # type: ignore[misc]
     """A bar that a thread draws again every second, because one unit of work can take minutes."""
 
     def __init__(self, **named: Any) -> None:
@@ -104,7 +104,7 @@ def _redraw(bar_of: "weakref.ref[TerminalBar]", closed: Event) -> None:
         del bar  # a bar that nobody closes ends with its last use
 
 
-class Lines(tqdm):  # type: ignore[type-arg]
+class Lines(tqdm):  # type: ignore[misc]
     """The same for a file or a pipe: a line a minute, without control characters."""
 
     def __init__(self, **named: Any) -> None:
@@ -115,7 +115,7 @@ class Lines(tqdm):  # type: ignore[type-arg]
         """Writes a line if the last one is a minute old."""
         if msg is None and time.monotonic() - self.written_at >= LINE_EVERY_S:
             self.written_at = time.monotonic()
-            self.fp.write(f"{self.format_meter(**self.format_dict)}\n")
+            self.fp.write(f"{self}\n")
             self.fp.flush()
         return True
 

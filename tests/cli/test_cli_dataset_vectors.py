@@ -125,7 +125,7 @@ def test_a_column_of_parquet_is_added(hashbench: CommandLine) -> None:
     np.testing.assert_array_equal(items(), BASE)
     columns: list[tuple[list[object], str]] = [
         ([[1.0, 2.0], [3.0], [4.0, 5.0]], "another number of values than the first"),
-        (["a", "b"], "vectors [n, d] are expected"),
+        (["a", "b"], "vectors [n, d] of numbers"),
         ([[1.0], None], "a row is empty"),
     ]
     for column, complaint in columns:

@@ -98,8 +98,9 @@ def add(name: str, data: CustomData, rule: Rule, options: FileOptions, *, replac
         values["content_sha256"] = store.stated_sha256(card)
         write_text(_card_path(stem), card_text(values))
         paths.read_again()
-        for part in MADE_LATER:
-            shutil.rmtree(place / part, ignore_errors=True)
+        if replace:
+            for part in MADE_LATER:
+                shutil.rmtree(place / part, ignore_errors=True)
         return parse(Card, {**values, "name": stem}, stem)
 
 

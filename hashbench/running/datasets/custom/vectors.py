@@ -10,7 +10,7 @@ from hashbench.foundation.errors import HashbenchError, printable
 from hashbench.running.datasets.audit import byte_keys
 from hashbench.running.datasets.custom.data import CustomData, CustomLabels, FileOptions
 from hashbench.running.datasets.custom.expected import divided, norms_of
-from hashbench.running.datasets.custom.files import ITEMS, key_of
+from hashbench.running.datasets.custom.files import ITEMS, key_of, require_numbers
 from hashbench.running.datasets.custom.vector_files import arrays_of, vector_columns
 from hashbench.running.datasets.protocol import Metric
 from hashbench.running.datasets.readers import as_float32
@@ -41,7 +41,7 @@ def read(paths: Sequence[Path], options: FileOptions) -> CustomData:
     """
     stored = _arrays(paths, options)
     for vectors in stored:
-        _require_vectors(vectors)
+        require_numbers(vectors, (2,), "vectors [n, d] of numbers, or labels of images (--labels KEY or FILE),")
     _, d = stored[0].shape
     n_items = sum(vectors.shape[0] for vectors in stored)
     n_queries = sum(vectors.shape[0] for vectors in stored[1:])
@@ -65,7 +65,9 @@ def read(paths: Sequence[Path], options: FileOptions) -> CustomData:
                     lowest = min(lowest, float(norms.min()))
                     highest = max(highest, float(norms.max()))
                     if not lowest:
-                        raise HashbenchError(f"{vectors.where}: a vector has norm 0, and no cosine: --metric l2")
+                        raise HashbenchError(
+                            f"{vectors.where}: a vector has norm 0, and no cosine: leave it out, or --metric l2"
+                        )
                     items = divided(block, norms)
                 keys.append(byte_keys(items))
                 yield items
@@ -98,20 +100,6 @@ def _vectors_in(path: Path, key: str | None) -> StoredArray:
     if key is None and len(columns) == 1:
         key = columns[0]
     return arrays[key_of(path, arrays, key, ITEMS, "say --items KEY")]()
-
-
-def _require_vectors(stored: StoredArray) -> None:
-    shape = stored.shape
-    kind = stored.dtype.kind
-    fault = None
-    if len(shape) > 2:
-        fault = f"images of shape {shape} need labels: name them with --labels KEY or --labels FILE"
-    elif len(shape) != 2 or 0 in shape:
-        fault = f"shape {shape}: vectors [n, d] are expected"
-    elif kind not in "biuf":
-        fault = f"{stored.dtype}: numbers are expected"
-    if fault is not None:
-        raise HashbenchError(f"{stored.where}: {fault}")
 
 
 def _metric(path: Path, stored: Sequence[StoredArray], chosen: Metric | None) -> tuple[Metric, str]:

@@ -18,7 +18,8 @@ QUIET = "HASHBENCH_QUIET"  # set by --quiet, in the environment so that worker p
 DELAY_S = 2.0  # work that ends earlier shows nothing
 REDRAW_S = 1.0  # the clock of a bar moves although no unit is finished
 LINE_EVERY_S = 60.0  # off a terminal
-LINE = "{desc}: {unit} {n_fmt} of {total_fmt}, {elapsed} passed, {remaining} left{postfix}"  # there
+LINE = "{desc}: {unit} {n_fmt} of {total_fmt}{postfix}, {elapsed} passed, {remaining} left"  # there
+LINE_WITHOUT_TOTAL = "{desc}: {unit} {n_fmt}{postfix}, {elapsed} passed"
 
 
 def bar(
@@ -109,7 +110,7 @@ class Lines(tqdm):  # type: ignore[misc]
 
     def __init__(self, **named: Any) -> None:
         self.written_at = time.monotonic()
-        super().__init__(bar_format=LINE, **named)
+        super().__init__(bar_format=LINE if named["total"] else LINE_WITHOUT_TOTAL, **named)
 
     def display(self, msg: str | None = None, pos: int | None = None) -> bool:  # noqa: ARG002  (as tqdm has it)
         """Writes a line if the last one is a minute old."""

@@ -182,6 +182,7 @@ FINAL = {
         r"3 times in a row\)",
     ),
     "stalls for ever": (Answer(stall_after=0), r"\(timed out, 3 times in a row\)"),
+    "wrong and cut for ever": (Answer(cut_after=20_000, body=WRONG), r"3 times in a row\)"),
     "cut for ever": (Answer(cut_after=0), r"3 times in a row\)"),
     "part of it unasked": (
         Answer(status=206, headers={"Content-Range": "bytes 5-9/50000"}),

@@ -112,6 +112,7 @@ def _download(source: Source, url: str, path: Path) -> None:
     """Downloads the file at ``url``; raises MirrorError after ``TRIES`` fruitless attempts in a row."""
     part = _part(path)
     fruitless = 0
+    furthest = _size(part)  # a mirror that cuts a wrong file again and again gives nothing new
     while True:
         start = _size(part)
         try:
@@ -119,7 +120,8 @@ def _download(source: Source, url: str, path: Path) -> None:
             _verify(source, part, is_resumed=start > 0)
         except CutError as error:
             fruitless += 1
-            if _size(part) - start >= PIECE:
+            if _size(part) >= furthest + PIECE:
+                furthest = _size(part)
                 fruitless = 0
             if fruitless == TRIES:
                 raise MirrorError(f"{error}, {TRIES} times in a row") from None

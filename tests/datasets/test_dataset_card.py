@@ -122,7 +122,6 @@ FAULTS = {
     "embedded with sources": ("n_classes = 3", "n_classes = 3\nembedded = true", "an embedded data set has no sources"),
     "shape of features": ("item_shape = [2, 3, 3]", "item_shape = [18]", "images have item_shape"),
     "no value_max": ("value_max = 255", "", "images state value_max"),
-    "counts of other classes": ("class_counts = [8, 8, 8]", "class_counts = [24]", "one entry for each class"),
     "no queries": ("queries_per_class = 2", "queries_per_class = 0", "protocols.s1.per_class.queries_per_class"),
     "no citation": ('title = "Toy"\ncitation = "none"', 'title = "Toy"', "key 'citation' is missing"),
     "no citation of a protocol": (

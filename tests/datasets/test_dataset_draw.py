@@ -179,7 +179,7 @@ RULES = {
 UNFIT = {
     "classes by label": (RULES["per_label"], CLASSES, "splits by label need several labels an item"),
     "labels by class": (RULES["per_class"], HOT, "splits by class need one class id an item"),
-    "no class stratified": (RULES["stratified"], CLASSES - 1, "an item of the pool has no class"),
+    "no class stratified": (RULES["stratified"], CLASSES - 1, "each item of the pool needs one class"),
     "parts beyond": (RULES["parts"], CLASSES[:119], "the protocol needs ids 100 to 119; 0 to 118 exist"),
     "too few at random": (RULES["random"], CLASSES[:29], "29 items; 10 queries, 20 to train and the database need 30"),
     "nothing to validate": (

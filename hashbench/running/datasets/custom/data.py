@@ -212,14 +212,13 @@ def read_labels(where: str, raw: NDArray[Any]) -> CustomLabels:
 def _of_values(where: str, values: NDArray[Any], no_class: str = "a negative number") -> CustomLabels:
     if values.dtype.kind in "SU":
         return _of_text(where, values)
-    expected = "labels are whole numbers, strings, or columns of 0 and 1"
-    fault = f"{where}: {expected}: others, or numbers beyond 64 bits, are in it"
-    if values.dtype.kind not in "biuf":
-        raise HashbenchError(fault)
-    with np.errstate(invalid="ignore"):  # a float outside int64 becomes another number
-        whole = values.astype(np.int64)
-    if (whole != values).any():
-        raise HashbenchError(fault)
+    whole = np.empty(0, np.int64)
+    if values.dtype.kind in "biuf":
+        with np.errstate(invalid="ignore"):  # a float outside int64 becomes another number
+            whole = values.astype(np.int64)
+    if not np.array_equal(whole, values):
+        expected = "labels are whole numbers, strings, or columns of 0 and 1"
+        raise HashbenchError(f"{where}: {expected}: others, or numbers beyond 64 bits, are in it")
     classes = np.unique(whole[whole >= 0])
     labels = np.where(whole < 0, -1, np.searchsorted(classes, whole))
     names: list[str] = []

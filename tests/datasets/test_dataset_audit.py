@@ -41,8 +41,8 @@ def data(kind: str, items: np.ndarray = ITEMS, names: np.ndarray | None = None) 
     return Dataset("toy", items, labelled(kind).labels, "", names)
 
 
-def audited(kind: str, chosen: Split | None = None, **given: np.ndarray) -> Audit:
-    return audit(data(kind, **given), chosen or sound(kind), RULES[kind], seed=0)
+def audited(kind: str, chosen: Split | None = None, **changes: np.ndarray) -> Audit:
+    return audit(data(kind, **changes), chosen or sound(kind), RULES[kind], seed=0)
 
 
 @pytest.mark.parametrize("kind", RULES)

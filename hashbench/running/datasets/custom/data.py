@@ -209,7 +209,7 @@ def read_labels(where: str, raw: NDArray[Any]) -> CustomLabels:
     return labels
 
 
-def _of_values(where: str, values: NDArray[Any], no_class: str = "a negative number") -> CustomLabels:
+def _of_values(where: str, values: NDArray[Any]) -> CustomLabels:
     if values.dtype.kind in "SU":
         return _of_text(where, values)
     whole = np.empty(0, np.int64)
@@ -224,16 +224,16 @@ def _of_values(where: str, values: NDArray[Any], no_class: str = "a negative num
     names: list[str] = []
     if (classes != np.arange(len(classes))).any():
         names = list(map(str, classes))
-    return CustomLabels(labels.astype(np.int64), names, _without_class(where, labels, no_class))
+    return CustomLabels(labels.astype(np.int64), names, _without_class(where, labels))
 
 
-def _without_class(where: str, labels: Labels, sign: str) -> tuple[str, ...]:
-    """A note about items without a class, if there are any; ``sign`` is what says it."""
+def _without_class(where: str, labels: Labels) -> tuple[str, ...]:
+    """A note about items without a class, if there are any."""
     n = int((labels < 0).sum())
     if not n:
         return ()
     items = f"{counted(n, 'item')} of {len(labels):,}"
-    return (f"{where}: {sign} is no class: {items} are without one, and relevant to nothing",)
+    return (f"{where}: negative numbers and empty texts are no class: {items} are relevant to nothing",)
 
 
 def _of_text(where: str, values: NDArray[Any]) -> CustomLabels:
@@ -244,11 +244,9 @@ def _of_text(where: str, values: NDArray[Any]) -> CustomLabels:
     text = np.char.strip(values)
     classes = class_names(text)
     if all(re.fullmatch(r"-?[0-9]{1,18}", name) for name in classes.tolist()):
-        return _of_values(
-            where, np.where(text == "", "-1", text).astype(np.int64), "a negative number or an empty text"
-        )
+        return _of_values(where, np.where(text == "", "-1", text).astype(np.int64))
     labels = class_ids(text, classes)
-    notes = _without_class(where, labels, "an empty text")
+    notes = _without_class(where, labels)
     if (note := combinations_note(classes.tolist())) is not None:
         notes += (f"{where}: {note}",)
     return CustomLabels(labels, classes.tolist(), notes)

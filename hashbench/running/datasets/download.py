@@ -53,7 +53,8 @@ def _folder_lock(folder: Path) -> Iterator[None]:
             (folder / "sources").rmdir()
         if list(folder.glob("*")) == [lock]:
             lock.unlink()
-            folder.rmdir()
+            with suppress(OSError):  # a process that waited has begun
+                folder.rmdir()
 
 
 def _stored(card: Card, labels_only: bool) -> Path | None:

@@ -25,7 +25,8 @@ VECTORS = {
     "whole numbers, many ties": RNG.integers(1, 4, (N + Q, D)),
     "far from 0": RNG.standard_normal((N + Q, D)) + 1000,
     "half are one vector": np.where(np.arange(N + Q)[:, None] % 2, RNG.standard_normal((N + Q, D)), np.ones(D)),
-    "nearly one direction": 1 + 1e-4 * RNG.standard_normal((N + Q, D)),  # float32 tells no cosines apart
+    # float32 rounds away what tells the items of one cluster apart
+    "two clusters": RNG.standard_normal((N + Q, D)) + np.where(np.arange(N + Q) % 2, 1000, -1000)[:, None],
     "nearest last": np.sort(RNG.standard_normal((N + Q, D)), axis=0)[::-1],
 }
 

@@ -158,7 +158,7 @@ REFUSALS = {
     "dataset add own good.npz mine.npz --queries 3": "the queries are given: no other option draws queries",
     # dataset add: vectors
     "dataset add own v.npy --queries narrow.npy": "queries of 7 numbers",
-    "dataset add own v.npy --queries none_of_8.npy": "none_of_8.npy: shape (0, 8)",
+    "dataset add own v.npy --queries none_of_8.npy": "none_of_8.npy: int64 of shape (0, 8)",
     "dataset add own v.npy --queries 0": "--queries 0: a number from 1 is expected",
     "dataset add own v.npy --queries 200": "200 queries",
     "dataset add own v.npy --queries 2/class": "the vectors have no classes",

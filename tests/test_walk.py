@@ -35,7 +35,7 @@ LEFT_OUT = {
     "hashbench dataset add mine vectors.npy": OWN,  # test_cli_dataset_vectors runs such
     "hashbench dataset add mine vectors.npy --queries queries.npy": OWN,
     "hashbench dataset add mine glove-100-angular.hdf5": OWN,
-    "hashbench dataset add mine base.fvecs --queries query.fvecs": OWN,
+    "hashbench dataset add mine base.fvecs --queries query.fvecs --neighbours groundtruth.ivecs": OWN,
     "hashbench export own_codes.npz --codes --to pgvector --out for_pgvector": OWN,  # test_export_codes
     "hashbench encode digits-s1-itq-48b items.npy --out packed.npy": OWN,  # test_encode_file
     "hashbench encode itq items.npy --out packed.h5": OWN,

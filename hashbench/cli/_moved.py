@@ -94,7 +94,6 @@ OPTIONS = {
         "--table": "{}",
     },
     "dataset add": {
-        "--neighbours": "leave it out: the neighbours are computed",
         "--queries-per-class": "--queries {}/class",
         "--train-per-class": "--train {}/class",
         "--query-ids": "the queries in a second file or folder: hashbench dataset add NAME DATABASE QUERIES",

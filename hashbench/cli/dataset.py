@@ -53,12 +53,15 @@ def add(
         Literal["cosine", "l2", "ip"] | None,
         Option(help="Of vectors without labels: the nearest are relevant. Default: cosine where all norms are 1."),
     ] = None,
+    neighbours: Annotated[
+        str | None, Option(metavar="FILE[:KEY]", help="The rows of the nearest vectors of each query, if known.")
+    ] = None,
     replace: Annotated[bool, Option("--replace", help="Replace a data set of yours that has this name.")] = False,
 ) -> Sheet:
     """Add data of your own as a data set: train, features, search, split, tables then work as for any other.
 
     Vectors without labels are taken too: the nearest of a query, by cosine, Euclidean distance or inner product, are
-    relevant to it. Files of ann-benchmarks (train, test), .parquet, .fvecs and .fbin are read as they are.
+    relevant to it. Files of ann-benchmarks (train, test, neighbors), .parquet, .fvecs and .fbin are read as they are.
 
     The items are copied into the data folder, and a card is written there. Queries and training items are drawn once,
     unless the queries are given: by a second folder or file, or by arrays train, train_labels, test and test_labels in
@@ -77,10 +80,13 @@ def add(
     n_train, train_per_class = _number("--train", train)
     rule = Rule(queries_per_class, train_per_class, n_queries, n_train, seed)
     custom.require_name(name, replace=replace)  # before the data are read
-    options = FileOptions(items, _whole_path(labels), size, metric)
+    options = FileOptions(items, _whole_path(labels), size, metric, _whole_path(neighbours))
     data = custom.open_data([file for file in (path, query_path) if file is not None], options)
     card = custom.add(name, data, rule, options, replace=replace)
-    for line in [*data.notes, *custom.warnings_of(card)]:
+    warnings = []
+    if card.labels == "none":
+        warnings = custom.warnings_of(card)
+    for line in [*data.notes, *warnings]:
         note(f"note: {line}")
     return Sheet(grids=[facts(dict(_facts(card, data)))])
 

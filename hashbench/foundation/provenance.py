@@ -52,8 +52,11 @@ def sources() -> str:
 
 
 def _git(*arguments: str) -> str | None:
-    """The output of whichever git the user has; None where it fails or there is none."""
-    command = ["git", "-C", str(paths.PACKAGE.parent), *arguments]
+    return _output("git", "-C", str(paths.PACKAGE.parent), *arguments)  # whichever git the user has
+
+
+def _output(*command: str) -> str | None:
+    """The output of a program; None where it fails or there is none."""
     try:
         return subprocess.run(command, capture_output=True, text=True, check=True, timeout=20).stdout.strip()  # noqa: S603
     except (OSError, subprocess.SubprocessError):
@@ -88,16 +91,21 @@ def hardware(device: str) -> dict[str, str | int | None]:
 
 def processor() -> dict[str, str | None]:
     """The name, family and model of the processor: two of one name may compute, and so round, otherwise."""
-    facts = {}
-    if (cpuinfo := Path("/proc/cpuinfo")).exists():  # not on macOS
-        for line in cpuinfo.read_text().partition("\n\n")[0].splitlines():
-            key, _, value = line.partition(":")
-            facts[key.strip()] = value.strip()
-    return {
-        "cpu": facts.get("model name") or platform.processor(),
-        "cpu_family": facts.get("cpu family") or facts.get("CPU architecture"),  # of x86, of ARM
-        "cpu_model": facts.get("model") or facts.get("CPU part"),
-    }
+    if sys.platform == "darwin":
+        names = {"cpu": "machdep.cpu.brand_string", "cpu_family": "hw.cpufamily", "cpu_model": "machdep.cpu.model"}
+        known = {key: _output("sysctl", "-n", name) for key, name in names.items()}
+    else:
+        facts = {}
+        if (cpuinfo := Path("/proc/cpuinfo")).exists():
+            for line in cpuinfo.read_text().partition("\n\n")[0].splitlines():
+                key, _, value = line.partition(":")
+                facts[key.strip()] = value.strip()
+        known = {
+            "cpu": facts.get("model name"),
+            "cpu_family": facts.get("cpu family") or facts.get("CPU architecture"),  # of x86, of ARM
+            "cpu_model": facts.get("model") or facts.get("CPU part"),
+        }
+    return {**known, "cpu": known["cpu"] or platform.processor()}
 
 
 def instructions() -> str:

@@ -3,6 +3,8 @@
 import os
 import re
 import shlex
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,12 +15,13 @@ import pytest
 from PIL import Image
 from support.command_line import CommandLine
 from support.limits import file_size_limit
-from support.toy_root import REPOSITORY
+from support.toy_root import REPOSITORY, table_of
 
 from hashbench.foundation import paths
 from hashbench.running.datasets import store
 from hashbench.running.datasets.card import load_card
 from hashbench.running.datasets.split import split
+from hashbench.running.runs.store import Store
 
 RNG = np.random.default_rng(5)
 CLASSES = ("rose", "sun flower", "tulip")
@@ -92,6 +95,8 @@ def test_then_everything_works_as_for_any_other_from_any_folder(
     hashbench.done(f"encode {row['run']} --out run.npz")
     assert hashbench.json("eval run.npz --metric ap")["metrics"]["ap"]["mean"] == pytest.approx(ap["mean"], abs=1e-12)
     hashbench.done("split flowers --protocol own --check")
+    hashbench.done("features flowers --model pixels")
+    hashbench.done(f"search {row['run']} --out near.npz")
     assert "flowers  custom data set, from flowers [own]" in re.sub("  +", "  ", hashbench.done("list datasets").out)
     shown = hashbench.done("doctor").out
     assert re.search(r"^flowers +30 items, .*, the checksum that the card states$", shown, re.MULTILINE)
@@ -143,14 +148,18 @@ def write_labels() -> None:
 
 NAMES = [*CLASSES]
 FILES: dict[str, tuple[Callable[[], str], str, list[str]]] = {
+    "npz": (lambda: write_npz(features=FEATURES, labels=IDS), "", []),
     "other names": (lambda: write_npz(X=FEATURES, y=IDS[:, None], z=IDS), "", []),
     "named": (lambda: write_npz(a=FEATURES, b=IDS), "--items a --labels b", []),
     "words": (lambda: write_npz(data=FEATURES, target=WORDS), "", NAMES),
     "gaps": (lambda: write_npz(items=FEATURES, labels=3.0 * IDS + 1), "", ["1", "4", "7"]),
     "one-hot": (lambda: write_npz(items=FEATURES, labels=np.eye(3)[IDS]), "", []),
+    "h5": (lambda: write_h5(items=FEATURES, labels=IDS), "", []),
     "h5 words": (lambda: write_h5(items=FEATURES, labels=WORDS.tolist()), "", NAMES),
+    "h5 bytes": (lambda: write_h5(items=FEATURES, labels=WORDS.astype("S")), "", NAMES),
     "npy": (lambda: write_npy(items=FEATURES, ids=IDS), "--labels ids.npy", []),
     "npy of another file": (lambda: write_npy(items=FEATURES), "--labels file.npz:a", []),
+    "npy and text": (lambda: write_npy(items=FEATURES), "--labels words.txt", NAMES),
 }
 
 
@@ -169,6 +178,13 @@ def test_a_file_of_features_is_added(kind: str, hashbench: CommandLine) -> None:
     assert out.endswith("hashbench train itq mine --protocol own --bits 6\n")
 
 
+def test_images_of_a_file_are_added(hashbench: CommandLine) -> None:
+    images = RNG.integers(0, 17, (N, 4, 5))
+    assert hashbench.done("dataset add mine", write_npz(images=images, labels=IDS)).err == ""
+    np.testing.assert_array_equal(store.verify(load_card("mine")).items, images[..., None])
+    assert load_card("mine").value_max == 255
+
+
 def test_several_labels_are_kept_and_split_at_random_or_by_label(hashbench: CommandLine) -> None:
     labels = (RNG.random((N, 3)) < 0.5).astype(np.uint8)
     labels[:, 0] |= 1 - labels.any(1).astype(np.uint8)
@@ -178,6 +194,8 @@ def test_several_labels_are_kept_and_split_at_random_or_by_label(hashbench: Comm
     without = write_npz(items=FEATURES, labels=np.where(np.arange(N)[:, None] < 7, 0, labels))
     note = "note: file.npz: labels: 7 items of 60 have no label, and are relevant to nothing\n"
     assert hashbench.done("dataset add without", without).err == note
+    assert load_card("without").protocols["own"].draw == "random"
+    hashbench.done("train lsh mine --protocol own --bits 8")
     text = hashbench.done("dataset add mine file.npz --replace --queries 2/class --train 3/class").text
     assert "6 queries, 54 in the database, 9 to train" in text
 
@@ -200,19 +218,23 @@ def test_the_protocol_is_as_asked_for(hashbench: CommandLine) -> None:
     assert rule.n_queries == 7
     assert rule.n_database == 53
     assert rule.n_train == 11
-    for wrong in ("-1", "0", "0/class"):
-        line = hashbench.refused(f"{add_mine} --queries", wrong)
-        assert line == f"--queries {wrong}: a number from 1 is expected, such as 100 or 10/class"
+    write_npz(items=FEATURES, labels=np.r_[IDS[:-1], 3])  # a class of one item
+    hashbench.done(f"{add_mine} --queries 10")
 
 
-NO_CLASS = {"negative ids": np.where(IDS == 1, -7, IDS), "empty texts": np.where(IDS == 1, "", WORDS)}
+NO_CLASS = {
+    "negative ids": (np.where(IDS == 1, -7, IDS), "a negative number"),
+    "numbers as texts": (np.where(IDS == 1, -1, IDS).astype(str), "a negative number or an empty text"),
+    "empty texts": (np.where(IDS == 1, "", WORDS), "an empty text"),
+}
 
 
 @pytest.mark.parametrize("kind", NO_CLASS)
 def test_items_without_a_class_are_relevant_to_nothing_as_in_eval(kind: str, hashbench: CommandLine) -> None:
-    err = hashbench.done("dataset add mine", write_npz(x=FEATURES, y=NO_CLASS[kind])).err
-    note = "negative numbers and empty texts are no class: 20 items of 60 are relevant to nothing"
-    assert err == f"note: file.npz: y: {note}\n"
+    labels, note = NO_CLASS[kind]
+    err = hashbench.done("dataset add mine", write_npz(x=FEATURES, y=labels)).err
+    without = "20 items of 60 are without one, and relevant to nothing"
+    assert err == f"note: file.npz: y: {note} is no class: {without}\n"
     assert load_card("mine").n_classes == 2
     np.testing.assert_array_equal(store.open_dataset(load_card("mine")).labels, np.where(IDS == 1, -1, IDS // 2))
     row = hashbench.json("train itq mine --protocol own --bits 4")
@@ -221,10 +243,13 @@ def test_items_without_a_class_are_relevant_to_nothing_as_in_eval(kind: str, has
 
 def test_a_note_says_how_labels_and_features_are_read(hashbench: CommandLine) -> None:
     words = np.array(["cat", "sky cat", "sky"])[IDS]
-    err = hashbench.done("dataset add mine", write_npz(x=FEATURES, y=words)).err
-    assert err.startswith("note: file.npz: y: names such as sky cat are read as one class each; ")
-    line = hashbench.refused("dataset add hot", write_npz(x=FEATURES, y=2 * np.eye(3)[IDS] - 1))
-    assert line == "file.npz: y: labels [n, 3] are 0 or 1 for each label: others are in it"
+    err = hashbench.done("dataset add mine", write_npz(x=np.c_[FEATURES, np.ones((N, 2))], y=words)).err
+    named, same = err.splitlines()
+    assert named.startswith("note: file.npz: y: names such as sky cat are read as one class each; ")
+    assert same == "note: file.npz: 2 of 8 features are the same for all items, and tell none apart"
+    signed = np.where(np.eye(3)[IDS] + np.roll(np.eye(3), 1, 0)[IDS] > 0, 1, -1)
+    err = hashbench.done("dataset add hot", write_npz(x=FEATURES, y=signed)).err
+    assert err == "note: file.npz: y: 60 labels are -1, read as absent\n"
 
 
 def test_images_of_several_sizes_need_a_size_and_grey_ones_stay_grey(flowers: Path, hashbench: CommandLine) -> None:
@@ -285,6 +310,28 @@ def test_the_card_keeps_the_arguments(here: Path, hashbench: CommandLine) -> Non
     assert load_card("mine") == before
 
 
+def test_a_killed_add_does_not_stop_the_next(flowers: Path, hashbench: CommandLine) -> None:
+    folder = paths.data() / "mine"
+    folder.mkdir(parents=True)
+    (folder / "mine.h5").write_bytes(b"of a process that was killed before it wrote the card")
+    (folder / ".mine.h5.abc.part").write_bytes(b"half")
+    paths.custom_cards().mkdir()
+    (paths.custom_cards() / ".mine.toml.abc.part").write_text("half")
+    hashbench.done("dataset add mine flowers")
+    assert [path.name for path in folder.iterdir()] == ["mine.h5"]
+    assert {path.name for path in paths.custom_cards().iterdir()} == {"mine.toml", ".lock"}
+
+
+def test_tables_of_one_s_own_take_it(flowers: Path, hashbench: CommandLine, here: Path) -> None:
+    hashbench("dataset add mine flowers")
+    table = table_of({"lsh": []}, [8]).replace('"digits"', '"mine"').replace('"s1"', '"own"')
+    (here / "experiments" / "tables").mkdir(parents=True)
+    (here / "experiments" / "tables" / "tiny.toml").write_text(table)
+    hashbench.done("--root . run tiny")
+    (row,) = Store.default().rows()
+    assert f"{row.metrics['ap'].mean:.4f}"[:5] in hashbench.done("--root . table tiny --format csv").out
+
+
 def test_the_page_shows_what_is_printed(hashbench: CommandLine) -> None:
     page = (REPOSITORY / "docs" / "datasets.md").read_text()
     (block,) = re.findall(r"```text\n\$ (python -c .*?)```", page, re.DOTALL)
@@ -293,3 +340,14 @@ def test_the_page_shows_what_is_printed(hashbench: CommandLine) -> None:
     answer = hashbench.done(command.removeprefix("$ hashbench "))
     assert answer.err == ""
     assert answer.out.replace(str(paths.data()), "~/.cache/hashbench").splitlines() == shown
+
+
+@pytest.mark.slow
+def test_two_processes_may_add_at_once(flowers: Path) -> None:
+    command = [sys.executable, "-m", "hashbench", "dataset", "add", "mine", str(flowers)]
+    environment = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
+    both = [subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) for _ in range(2)]
+    errors = [process.communicate(timeout=60)[1] for process in both]
+    assert sorted(process.returncode for process in both) == [0, 2]
+    assert sum("mine is there already: give --replace" in text for text in errors) == 1
+    assert store.verify(load_card("mine")).labels.shape == (30,)

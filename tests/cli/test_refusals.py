@@ -99,7 +99,7 @@ REFUSALS = {
     # dataset add: names
     "dataset add Digits images": "digits.toml is a data set of this name",
     "dataset add mine images": "mine is there already: --replace replaces it",
-    "dataset add photos images": "there is no card of these data: remove the file, or choose another name",
+    "dataset add photos images": "it exists and is no data set of yours",
     "dataset add ../x images": "not the name of a data set: letters, digits, - and _, a letter first",
     "dataset add 'my flowers' images": "not the name of a data set",
     "dataset add 7days images": "not the name of a data set",
@@ -124,6 +124,7 @@ REFUSALS = {
     "dataset add own two_items.npz": "say --items KEY; it holds data, x, y",
     "dataset add own good.npz --items X": "unknown array 'X'",
     "dataset add own good.npz --labels z": "no file, and no array of good.npz",
+    "dataset add own good.npz --queries -1": "--queries -1: a number from 1 is expected",
     "dataset add own good.npz --queries 20/class": "class 0 has 20 items; 20 queries, 0 to train and the database need",
     "dataset add own good.npz --queries 3 --train 2/class": "not both",
     "dataset add own good.npz --size 8": "--size cannot be combined with a file of arrays",
@@ -134,6 +135,7 @@ REFUSALS = {
     "dataset add own fractions.npz": "labels are whole numbers, strings, or columns",
     "dataset add own one_and_none.npz": "a negative number is no class",
     "dataset add own beyond.npz": "beyond 64 bits, are in it",
+    "dataset add own same_items.npz": "all items are the same",
     "dataset add own nan.npz": "nan.npz: x: not finite",
     "dataset add own large.npz": "beyond 1e+18",
     "dataset add own objects.npz": "which can run code and is never opened",
@@ -158,7 +160,7 @@ REFUSALS = {
     "dataset add own good.npz mine.npz --queries 3": "the queries are given: no other option draws queries",
     # dataset add: vectors
     "dataset add own v.npy --queries narrow.npy": "queries of 7 numbers",
-    "dataset add own v.npy --queries none_of_8.npy": "none_of_8.npy: int64 of shape (0, 8)",
+    "dataset add own v.npy --queries none_of_8.npy": "none_of_8.npy: shape (0, 8)",
     "dataset add own v.npy --queries 0": "--queries 0: a number from 1 is expected",
     "dataset add own v.npy --queries 200": "200 queries",
     "dataset add own v.npy --queries 2/class": "the vectors have no classes",
@@ -166,17 +168,20 @@ REFUSALS = {
     "dataset add own inf.npy": "not finite",
     "dataset add own half_nan.npy": "not finite",
     "dataset add own 1e20.npy": "1e20.npy: a feature is not a finite number",
-    "dataset add own none_of_8.npy": "shape (0, 8): vectors [n, d] of numbers",
+    "dataset add own norm.npy --metric ip": "not finite (NaN or inf), or of a norm above 1e+18",
+    "dataset add own none_of_8.npy": "shape (0, 8): vectors [n, d] are expected",
     "dataset add own one_vector.npy": "1 items",
     "dataset add own cut.fvecs": "are not whole rows of 8 values",
     "dataset add own lengths.fvecs": "not of 8 values",
     "dataset add own hostile.fbin": "72 bytes are not 2,147,483,648 rows",
     "dataset add own empty.fvecs": "empty.fvecs: 0 bytes are not whole rows",
     "dataset add own empty.npy": "empty.npy: not a readable",
-    "dataset add own images.npy": "or labels of images (--labels KEY or FILE), are expected",
-    "dataset add own zero.npy --metric cosine": "a vector has norm 0, and no cosine",
-    "dataset add own v.npy --neighbours near.npy": "leave it out: the neighbours are computed",
-    "dataset add own good.npz --queries -1": "--queries -1: a number from 1 is expected",
+    "dataset add own images.npy": "images of shape (200, 4, 2) need labels",
+    "dataset add own zero.npy --metric cosine": "row 0 has norm 0, and no cosine",
+    "dataset add own ones.npy": "all items are the same",
+    "dataset add own shifted.hdf5": "shifted.hdf5: neighbors: query 0: its neighbour number",
+    "dataset add own out_of_range.hdf5": "there is no row 200: the database has rows 0 to 199",
+    "dataset add own near.hdf5 --metric ip": "has the ip distance",
     "dataset add own jaccard.hdf5": "distance jaccard: one of angular, cosine",
     # eval
     "eval": "nothing to score",
@@ -377,7 +382,7 @@ def write_folders() -> None:
     write_images("sizes", (7, 9), tulip=1)
     for folder in ("empty", "with_empty/void", "data/photos"):
         Path(folder).mkdir(parents=True)
-    Path("data/photos/photos.h5").write_text("the only copy")
+    Path("data/photos/mine.jpg").write_text("the only copy")
     whole = Path("cut/tulip/0.png").read_bytes()
     Path("cut/tulip/0.png").write_bytes(whole[: len(whole) // 2])
     Path("outside/0.png").write_bytes(whole)
@@ -400,6 +405,7 @@ def write_items(rng: np.random.Generator) -> None:
         "fractions": {"x": x, "y": IDS + 0.5},
         "one_and_none": {"x": x, "y": np.where(IDS, 1, -1)},
         "beyond": {"x": x, "y": IDS + np.uint64(1 << 63)},
+        "same_items": {"x": x * 0, "y": IDS},
         "nan": {"x": np.where(np.arange(N)[:, None] == 30, np.nan, x), "y": IDS},
         "large": {"x": x * 1e20, "y": IDS},
         "objects": {"x": x, "y": np.array([{}] * N)},
@@ -433,6 +439,8 @@ def write_vectors(rng: np.random.Generator) -> None:
     """Vectors without labels."""
     base = rng.integers(0, 100, (200, 8))
     queries = rng.integers(0, 100, (12, 8))
+    squares = ((queries[:, None] - base) ** 2).sum(axis=2)
+    near = np.argsort(squares, axis=1, kind="stable")[:, :100]
     vectors = rng.standard_normal((400, 16)).astype(np.float32)
     arrays = {
         "vectors": vectors,
@@ -443,9 +451,11 @@ def write_vectors(rng: np.random.Generator) -> None:
         "inf": np.where(base == 7, np.inf, base),
         "half_nan": np.where(base == 7, np.nan, base).astype("f2"),
         "1e20": np.where(base == 7, -1e20, base),
+        "norm": np.where(base == 7, 9.9e17, base),
         "one_vector": base[:1],
         "images": base.reshape(200, 4, 2),
         "zero": base * (base > 200),
+        "ones": np.ones((200, 8)),
         "ids": base[:, 0],
     }
     for name, array in arrays.items():
@@ -458,9 +468,16 @@ def write_vectors(rng: np.random.Generator) -> None:
     Path("hostile.fbin").write_bytes(np.array([2**31, 2**31], "<u4").tobytes() + b"\0" * 64)
     Path("empty.fvecs").touch()
     Path("empty.npy").touch()
-    with h5py.File("jaccard.hdf5", "w") as file:
-        file.update({"train": base.astype("f4"), "test": queries.astype("f4")})
-        file.attrs["distance"] = "jaccard"
+    for name, ids, distance in (
+        ("near", near, "euclidean"),
+        ("shifted", (near + 1) % 200, "euclidean"),
+        ("out_of_range", near + 1, "euclidean"),
+        ("jaccard", near, "jaccard"),
+    ):
+        with h5py.File(f"{name}.hdf5", "w") as file:
+            file.update({"train": base.astype("f4"), "test": queries.astype("f4"), "neighbors": ids.astype("i4")})
+            file["distances"] = np.sqrt(np.take_along_axis(squares, near, axis=1)).astype("f4")
+            file.attrs["distance"] = distance
 
 
 def write_codes(rng: np.random.Generator) -> None:

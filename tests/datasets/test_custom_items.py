@@ -28,6 +28,11 @@ def test_the_images_of_a_folder_come_in_the_order_of_their_names(tmp_path):
     np.testing.assert_array_equal(inputs.items, ITEMS[order])
 
 
+def test_images_of_another_size_or_grey_are_brought_to_the_shape(tmp_path):
+    Image.new("L", (50, 9), 77).save(tmp_path / "grey.png")
+    np.testing.assert_array_equal(read(tmp_path, SHAPE).items, np.full((1, *SHAPE), 77))
+
+
 def test_arrays_are_read_as_they_are(tmp_path):
     np.save(tmp_path / "items.npy", ITEMS)
     with h5py.File(tmp_path / "items.h5", "w") as file:
@@ -57,15 +62,21 @@ def refused(path, message, shape=SHAPE):
 def test_what_is_not_items_is_refused_in_one_line(tmp_path):
     np.save(tmp_path / "wrong.npy", ITEMS[:, :2])
     np.save(tmp_path / "empty.npy", ITEMS[:0])
+    np.save(tmp_path / "objects.npy", np.array([{}], object), allow_pickle=True)
     np.save(tmp_path / "words.npy", np.full((2, *SHAPE), "a"))
     np.save(tmp_path / "nan.npy", np.full((2, *SHAPE), np.nan))
+    (tmp_path / "text.npy").write_text("hello")
+    (tmp_path / "short.npy").write_bytes((tmp_path / "wrong.npy").read_bytes()[:-1])
     with h5py.File(tmp_path / "other.h5", "w") as file:
         file["a"] = file["b"] = ITEMS
     np.savez(tmp_path / "labels.npz", items=ITEMS, labels=[1, 2])
     refused(tmp_path / "wrong.npy", "shape (5, 2, 6, 3); the hasher takes [n, 4, 6, 3]")
     refused(tmp_path / "empty.npy", "no items: one or more are expected")
+    refused(tmp_path / "objects.npy", "a pickle, which can run code")
     refused(tmp_path / "words.npy", "items must be numbers")
     refused(tmp_path / "nan.npy", "not finite")
+    refused(tmp_path / "text.npy", "not a readable .npz, .npy, .mat, .h5, .pt, .txt or .faiss file")
+    refused(tmp_path / "short.npy", "cannot be read")
     refused(tmp_path / "other.h5", "which array is it? call it items; it holds a, b")
     refused(tmp_path / "labels.npz", "labels of shape (2,) for 5 items")
     refused(tmp_path / "nothing", "no such file or folder")
@@ -81,6 +92,7 @@ def test_a_folder_without_images_or_for_features_is_refused(tmp_path):
 @pytest.mark.parametrize(
     "values, complaint",
     [
+        (np.uint8([0, 255]), "values from 0 to 255"),
         (np.int16([-3, 16]), "values from -3 to 16"),
         (np.float32([0, 16.5]), "values from 0 to 16.5"),
     ],
@@ -94,3 +106,9 @@ def test_values_outside_the_range_of_the_data_set_are_refused(tmp_path, values, 
     assert len(read(path, (2, 1)).items) == 1  # features have no range
     np.save(path, np.uint8([0, 16]).reshape(1, 2, 1))
     assert read(path, (2, 1), value_max=16).items.max() == 16
+
+
+def test_images_brighter_than_the_data_set_are_refused(tmp_path):
+    Image.new("L", (50, 9), 77).save(tmp_path / "grey.png")
+    with one_line(r"values from 77 to 77; 0 to 16 are expected, as in the data set$"):
+        read(tmp_path, SHAPE, value_max=16)

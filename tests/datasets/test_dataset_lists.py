@@ -1,5 +1,6 @@
 """Data sets made of published lists of image names: the order of ids, what is refused, labels without images."""
 
+import io
 import os
 import subprocess
 import sys
@@ -13,10 +14,12 @@ from support.one_line import one_line
 from support.toy_lists import CLASSES, ORDER, make_lists, pixels
 from support.toy_root import REPOSITORY
 
+from hashbench.foundation.errors import HashbenchError
 from hashbench.running.datasets import store
 from hashbench.running.datasets.card import load_card
 from hashbench.running.datasets.download import download
-from hashbench.running.datasets.readers.image_lists import label_rows
+from hashbench.running.datasets.readers import image_lists
+from hashbench.running.datasets.readers.image_lists import label_rows, read_list
 from hashbench.running.datasets.split import split
 
 FORMS = ["", "image/", "./data/lists/image/", "/home/somebody/lists/val_image/", "C:\\\\Data\\\\image\\\\"]
@@ -64,14 +67,22 @@ def test_several_labels_an_image_and_none(lists, tmp_path):
 
 FAULTS = {
     "val_3.JPEG 0 1": "test.txt: line 3 has .*: 3 labels, each 0 or 1, are expected",
+    "val_3.JPEG 0 1 0 0": "test.txt: line 3 has .*: 3 labels, each 0 or 1, are expected",
+    "val_3.JPEG": "test.txt: line 3 has .*: 3 labels, each 0 or 1, are expected",
     "val 3.JPEG 0 1 0": "test.txt: line 3 has .*: 3 labels, each 0 or 1, are expected",
     "val_3.JPEG 0 2 0": "test.txt: line 3 has .*: 3 labels, each 0 or 1, are expected",
+    "val_3.JPEG 0 -1 0": "test.txt: line 3 has .*: 3 labels, each 0 or 1, are expected",
+    "val_3.JPEG 01 0 1": "test.txt: line 3 has .*: 3 labels, each 0 or 1, are expected",
+    "val_3.JPEG 0 \u0661 0": "test.txt: line 3 has .*: 3 labels, each 0 or 1, are expected",
     "val_3.JPEG 1 1 0": "lists: val_3.JPEG has 2 labels; one class is expected",
+    "val_3.JPEG 0 0 0": "lists: val_3.JPEG has 0 labels; one class is expected",
     "image/val_1.JPEG 0 1 0": "lists: val_1.JPEG is twice in the test list",
     "n02_1.JPEG 0 1 0": "lists: n02_1.JPEG is in the test list and in the database list",
     "n01_5.JPEG 1 0 0": "lists: n01_5.JPEG is in the test list and in the train list",
     "val_3.JPEG 0 1 0": "lists: more than the 7 items that the card states",
     "../val_3.JPEG 0 1 0": r"\.\./val_3.JPEG: not the path of an image below a folder",
+    "a\\..\\val_3.JPEG 0 1 0": "not the path of an image below a folder",
+    "/ 0 1 0": "/: not the path of an image below a folder",
 }
 
 
@@ -115,6 +126,12 @@ def test_a_list_that_is_not_as_it_should_be_is_refused(lists, tmp_path, refused,
     refused("lists", FAULTS_OF_LISTS[fault], folder, labels_only=True)
 
 
+def test_what_is_much_too_long_is_not_read(monkeypatch):
+    monkeypatch.setattr(image_lists, "MOST_BYTES", 1 << 20)
+    with one_line("list: more than 1 MiB: this is no list of images"):
+        read_list("list", io.BytesIO(b"a 0 1 0\n" * (1 << 18)), 3)
+
+
 @given(st.lists(st.lists(st.integers(0, 1), min_size=4, max_size=4), min_size=1), st.sampled_from([" ", "  ", "\t"]))
 def test_rows_of_labels_are_read_as_they_were_written(rows, between):
     written = [between.join(map(str, row)).encode() + b"\r" for row in rows]
@@ -136,6 +153,15 @@ def test_without_images_it_says_what_is_missing_and_that_labels_can_be_had_alone
     message = "lists: 7 of 7 images are not in .*given, the first is n01_5.JPEG: "
     message += r"unpack pictures.tar.gz \(ask the authors; wait\) .*--labels-only$"
     refused("lists", message, lists.write(tmp_path / "given"))
+
+
+def test_without_a_folder_the_images_are_looked_for_beside_the_data(lists, data_folder):
+    lists.write_card(urls=True)
+    lists.write(data_folder / "lists" / "sources")
+    with one_line(r"7 of 7 images are not in .*data/lists/images, "):
+        download(load_card("lists"))
+    lists.write_images(data_folder / "lists" / "images")
+    assert download(load_card("lists")) == store.path_of(load_card("lists"))
 
 
 def test_labels_first_and_images_later(lists, tmp_path):
@@ -174,3 +200,17 @@ def test_the_published_lists_are_what_the_card_says(published, name):
     chosen = split(stored.labels, rule, name, protocol_name)
     assert rule.ids_sha256 == chosen.sha256
     assert len(np.unique(stored.names)) == card.n_items
+
+
+@pytest.mark.parametrize("name, folder", [("nuswide21_lists", "nuswide21_partial"), ("nuswide81", "nuswide81_partial")])
+def test_a_set_without_its_database_list_says_so(published, monkeypatch, name, folder):
+    monkeypatch.setattr("hashbench.running.datasets.download.fetch", _no_network)
+    message = (
+        "partial: holds neither .*database.txt(, and https://.*/nuswide_81/database.txt|; to get it, run .*code.py)"
+    )
+    with one_line(message):
+        download(load_card(name), published / "lists" / folder, labels_only=True)
+
+
+def _no_network(sources, *_):
+    raise HashbenchError(f"{sources[0].urls[0]}: not downloaded (no network)")

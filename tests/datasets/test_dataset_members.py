@@ -1,17 +1,21 @@
 """Archives and folders as they should be, and as an enemy or a bad disk would have them."""
 
+import bz2
 import gzip
 import hashlib
 import io
+import lzma
 import os
 import stat
 import struct
 import tarfile
 import tracemalloc
 import zipfile
+import zlib
 from contextlib import suppress
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -24,7 +28,7 @@ from hashbench.running.datasets.card import Source
 from hashbench.running.datasets.members import locate, open_members
 
 CONTENT = {"in/one.bin": b"first " * 500, "in/two.bin": bytes(range(256)) * 40}
-PACK = {".gz": gzip.compress, ".Z": compress}
+PACK = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress, ".Z": compress}
 
 
 def source(file: str = "a.tar", packed: str | None = None, limit_bytes: int = 1 << 20, **keys) -> Source:
@@ -52,9 +56,9 @@ def tar(files: dict[str, bytes], mode: str = "w") -> bytes:
     return buffer.getvalue()
 
 
-def zipped(files: dict[str | zipfile.ZipInfo, bytes]) -> bytes:
+def zipped(files: dict[str | zipfile.ZipInfo, bytes], compression: int = zipfile.ZIP_DEFLATED) -> bytes:
     buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(buffer, "w", compression) as archive:
         for name, data in files.items():
             archive.writestr(name, data)
     return buffer.getvalue()
@@ -76,15 +80,16 @@ def refusal(place: Path, of: Source) -> str:
     return str(caught.value)
 
 
-@pytest.mark.parametrize("mode", ["w", "w:gz"])
+@pytest.mark.parametrize("mode", ["w", "w:gz", "w:bz2", "w:xz"])
 @pytest.mark.parametrize("prefix", ["", "./"])
 def test_any_tar(tmp_path, mode, prefix):
     files = {"readme": b"hello", **{prefix + name: data for name, data in reversed(CONTENT.items())}}
     assert contents(saved(tmp_path, tar(files, mode)), source()) == CONTENT
 
 
-def test_any_zip(tmp_path):
-    assert contents(saved(tmp_path, zipped(CONTENT), "a.zip"), source("a.zip")) == CONTENT
+@pytest.mark.parametrize("compression", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_any_zip(tmp_path, compression):
+    assert contents(saved(tmp_path, zipped(CONTENT, compression), "a.zip"), source("a.zip")) == CONTENT
 
 
 def test_members_without_their_folder(tmp_path):
@@ -127,8 +132,12 @@ def test_where_a_source_lies(tmp_path):
     assert "one.bin: missing; a.tar holds it" in refusal(tmp_path, source())
 
 
+def test_images_are_where_the_user_says(tmp_path):
+    assert locate(tmp_path, source("images.zip", images=True, members=[])) == tmp_path
+
+
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
-@given(st.sampled_from(["tar", "tar.gz", "zip", ".gz", ".Z"]), st.floats(0, 1))
+@given(st.sampled_from(["tar", "tar.gz", "zip", ".gz", ".bz2", ".xz", ".Z"]), st.floats(0, 1))
 def test_nothing_cut_short_is_taken_for_whole(tmp_path, form, share):
     whole, its_source = {
         "tar": (tar(CONTENT), source()),
@@ -211,12 +220,17 @@ def test_a_zip_that_is_encrypted_or_of_an_unknown_compression_is_refused(
     assert message in refusal(saved(tmp_path, bytes(whole)), source())
 
 
-@pytest.mark.parametrize("form", ["tar.gz", "zip", ".gz", ".Z"])
+def zeros(n_mib: int) -> bytes:
+    packer = zlib.compressobj(9, wbits=31)
+    return b"".join([*(packer.compress(bytes(1 << 20)) for _ in range(n_mib)), packer.flush()])
+
+
+@pytest.mark.parametrize("form", ["tar.gz", "zip", ".gz", ".bz2", ".xz", ".Z"])
 def test_a_bomb_is_stopped_at_the_limit(tmp_path, form):
     limit = 1 << 16
     name = "in/one.bin"
     if form in PACK:
-        evil = bomb(20_000) if form == ".Z" else gzip.compress(bytes(32 << 20))
+        evil = {".Z": bomb(20_000), ".gz": zeros(32)}.get(form) or PACK[form](bytes(32 << 20))
         place = saved(tmp_path, evil, "a" + form)
         its_source = single("a" + form, "a", "a" + form, limit_bytes=limit)
     else:
@@ -228,6 +242,69 @@ def test_a_bomb_is_stopped_at_the_limit(tmp_path, form):
     assert f"more than the {limit:,} bytes" in refusal(place, its_source)
     assert tracemalloc.get_traced_memory()[1] < 24 << 20
     tracemalloc.stop()
+
+
+@pytest.mark.parametrize("content", [b"", b"\x1f\x9d", b"\x1f\x9d\x91" + bytes(9), b"\x1f\x9d\x90\xff\xff"])
+def test_what_compress_does_not_write_is_refused(tmp_path, content):
+    """Empty, cut, codes of 17 bits, whose table could fill the memory, and a first code that is no literal."""
+    place = saved(tmp_path, content, "a.Z")
+    assert "a.Z: damaged or truncated (" in refusal(place, single("a.Z", "a", "a.Z"))
+
+
+@pytest.mark.parametrize("kind", [tarfile.XHDTYPE, tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK])
+def test_a_tar_whose_name_would_fill_the_memory_is_refused(tmp_path, kind):
+    header = tarfile.TarInfo("x")
+    header.type = kind
+    header.size = 64 << 20
+    evil = gzip.compress(header.tobuf(tarfile.GNU_FORMAT)) + zeros(64)
+    members = tar(CONTENT)[: 512 + 3072 + 512 + 10240]  # without the zeros that end it
+    tracemalloc.start()
+    assert "not a tar or zip" in refusal(saved(tmp_path, evil), source())
+    assert "a header of 67,108,864 bytes" in refusal(saved(tmp_path, gzip.compress(members) + evil), source())
+    assert tracemalloc.get_traced_memory()[1] < 24 << 20
+    tracemalloc.stop()
+
+
+def test_a_tar_of_endless_entries_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr("hashbench.running.datasets.members.MAX_ENTRIES", 100)
+    files = {str(n): b"" for n in range(200)}
+    assert "more than any archive" in refusal(saved(tmp_path, tar({**files, **CONTENT})), source())
+    monkeypatch.setattr("hashbench.running.datasets.members.MAX_UNPACKED_BYTES", 1 << 10)
+    assert "more than any archive" in refusal(saved(tmp_path, tar(CONTENT)), source())
+
+
+def test_a_full_disk_is_not_called_damage(tmp_path, monkeypatch):
+    class Full(io.BytesIO):
+        def write(self, _data):
+            raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("tempfile.TemporaryFile", lambda dir: Full())  # noqa: A006
+    assert "no room to unpack it (No space left on device)" in refusal(saved(tmp_path, tar(CONTENT)), source())
+
+
+def test_copies_lie_where_the_caller_has_room_and_vanish(tmp_path):
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    members = open_members(saved(tmp_path, tar(CONTENT)), source(), scratch)
+    member, file = next(members)
+    assert file.read() == CONTENT[member.path]
+    assert os.fstat(file.fileno()).st_dev == scratch.stat().st_dev
+    next(members)
+    assert file.closed
+    members.close()
+    assert list(scratch.iterdir()) == []
+
+
+def test_a_copy_can_be_mapped(tmp_path):
+    for _, file in open_members(saved(tmp_path, tar(CONTENT, "w:gz")), source()):
+        assert np.memmap(file, np.uint8, "r").size in (3000, 10240)
+
+
+def test_a_plain_file_is_not_copied(tmp_path, monkeypatch):
+    for name, data in CONTENT.items():
+        saved(tmp_path, data, Path(name).name)
+    monkeypatch.setattr("tempfile.TemporaryFile", lambda **_: pytest.fail("copied"))
+    assert contents(tmp_path, source()) == CONTENT
 
 
 @pytest.mark.parametrize("keys", [{"size_bytes": 2999}, {"md5": "0" * 32}, {"sha256": "0" * 64}, {"sha512": "0" * 128}])

@@ -1,5 +1,6 @@
 """The rule ``neighbours``: the k nearest items of the database, and graded relevance among the training examples."""
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -8,12 +9,15 @@ import torch
 from support.all_distances import all_distances
 from support.one_line import one_line
 
+from hashbench.foundation import progress
 from hashbench.learning.losses import DistanceSupervision
+from hashbench.running.datasets import neighbours
 from hashbench.running.datasets import relevance as module
 from hashbench.running.datasets.protocol import Neighbours, Parts
 from hashbench.running.datasets.relevance import relevance_of, relevance_of_training
 from hashbench.running.datasets.split import Split, split
 from hashbench.running.datasets.store import Dataset
+from hashbench.running.runs.data import RunData
 
 PARTS: dict[str, Any] = {"title": "", "draw": "parts", "query": [0, 10], "database": [10, 210], "train": [10, 110]}
 
@@ -33,7 +37,22 @@ def test_the_k_nearest_items_are_relevant() -> None:  # whichever the metric: te
     np.testing.assert_array_equal(relevance_of(data, chosen, rule).block(slice(0, 10), slice(0, 200)), expected)
 
 
-@pytest.mark.parametrize("metric, sample", [("l2", 1000), ("l2", 20), ("cosine", 20)])
+def test_a_run_shows_a_bar_while_it_computes_neighbours(monkeypatch: pytest.MonkeyPatch) -> None:
+    is_shown = []
+
+    def noted(*arguments: Any, **named: Any) -> Any:
+        is_shown.append(named["shown"])
+        return progress.bar(*arguments, **named)
+
+    monkeypatch.setattr(neighbours, "bar", noted)
+    for k, of_run in ((7, False), (101, True)):
+        data, chosen, rule = drawn(k, "l2")
+        run: Any = SimpleNamespace(protocol=rule)
+        assert RunData(run, data, chosen, data.items, 1.0, data, progress=of_run).relevance.shape == (10, 200)
+    assert is_shown == [False, True]
+
+
+@pytest.mark.parametrize("metric, sample", [("l2", 1000), ("l2", 20), ("cosine", 20), ("ip", 20)])
 def test_training_examples_have_the_levels_of_their_nearest(
     metric: str, sample: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -58,16 +77,24 @@ def test_training_examples_have_the_levels_of_their_nearest(
     np.testing.assert_array_equal(of_batch, levels[[3, 50, 9]][:, [8, 50]])
 
 
+def test_repeated_vectors_have_thresholds_of_0() -> None:
+    data, chosen, rule = drawn(3, "l2")
+    data.items[:] = 1
+    relevance = relevance_of_training(data, chosen, rule)
+    assert relevance is not None
+    assert set(relevance.levels[relevance.block(slice(0, 100), slice(0, 100))].ravel()) == {5}
+
+
 def test_more_neighbours_than_items_and_a_single_example_are_refused() -> None:
     with one_line("toy: k = 201"):
         relevance_of(*drawn(201, "l2"))
     with one_line("toy: 1 training example"):
         relevance_of_training(*drawn(3, "l2", n_train=1))
-    with one_line("toy: the nearest by inner product are no training relevance"):
-        relevance_of_training(*drawn(3, "ip"))
 
 
 def test_a_rule_without_neighbours_is_digested_as_before() -> None:
     assert "relevance" not in Parts(**PARTS).deciding()
     rule = drawn(7, "ip")[2]
     assert rule.deciding()["relevance"] == {"kind": "neighbours", "k": 7, "metric": "ip"}
+    assert rule.compared_features is None
+    assert Parts(**PARTS).compared_features is None

@@ -83,6 +83,36 @@ def test_the_nearest_equal_the_definition_on_the_full_matrix(seed: int, percent:
         assert row.tolist() == (distance <= np.sort(distance)[k - 1]).astype(int).tolist()
 
 
+def test_images_count_as_their_pixels_and_are_read_in_blocks() -> None:
+    images = np.random.default_rng(0).integers(0, 256, (N, 2, 3, 3), np.uint8)
+    rule = Nearest(kind="nearest", percent=5)
+    flat = relevance_of(*drawn(images.reshape(N, -1).astype(np.float32), rule))
+    np.testing.assert_array_equal(full_block(relevance_of(*drawn(images, rule))), full_block(flat))
+
+
+class Counted(np.ndarray):
+    """Items that remember how many were asked for at once."""
+
+    most = 0
+
+    def __getitem__(self, key):  # type: ignore[no-untyped-def]
+        chosen = super().__getitem__(key)
+        Counted.most = max(Counted.most, len(np.atleast_2d(chosen)))
+        return np.asarray(chosen)
+
+
+def test_no_more_than_a_block_of_items_is_ever_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    from hashbench.running.datasets import relevance
+
+    for module, name in ((by_rank, "TILE"), (by_distance, "ROWS"), (relevance, "BLOCK")):
+        monkeypatch.setattr(module, name, 16)
+    items = np.random.default_rng(0).standard_normal((N, 4)).view(Counted)
+    for rule in (LABELME, Nearest(kind="nearest", percent=5)):
+        near = relevance_of(*drawn(items, rule))
+        assert sum(known.level.size for _, known in near.pieces()) == 800
+    assert 0 < Counted.most <= 16
+
+
 def test_an_item_that_is_the_mean_has_no_direction() -> None:
     items = np.random.default_rng(0).standard_normal((N, 4))
     items[5] = items[40:80].mean(axis=0)

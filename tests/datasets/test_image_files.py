@@ -13,9 +13,19 @@ from support.toy_lists import ORDER, SHAPE, make_lists, pixels, write_image
 from hashbench.running.datasets import images, store
 from hashbench.running.datasets.card import load_card
 from hashbench.running.datasets.download import download
-from hashbench.running.datasets.images import decode
+from hashbench.running.datasets.images import decode, find
 
-LAYOUTS = ["{name}", "data/lists/image/{name}", "val/{group}/{name}"]
+LAYOUTS = [
+    "{name}",
+    "image/{name}",
+    "data/lists/image/{name}",
+    "train/{name}",
+    "val/{group}/{name}",
+    "images/{name}",
+    "val_image/{name}",
+    "{group}/{name}",
+    "ILSVRC2012_img_train/{group}/{name}",
+]
 
 
 @pytest.fixture
@@ -55,6 +65,48 @@ def test_one_bad_image_puts_nothing_in_place(lists, tmp_path, refused, content):
     refused("lists", f"{ORDER[3]}: not an image that can be read", folder)
 
 
+@pytest.mark.parametrize(
+    "name", ["../secret.png", "a/../../secret.png", "..", "C:\\..\\secret.png", "a\\..\\..\\secret.png"]
+)
+def test_no_name_leads_upward(tmp_path, name):
+    write_image(tmp_path / "secret.png", pixels(0))
+    (tmp_path / "images" / "a").mkdir(parents=True)
+    with one_line(r"not the path of an image below a folder"):
+        find(tmp_path / "images", name.encode())
+
+
+def test_an_absolute_name_is_looked_for_below_the_folder(tmp_path):
+    outside = tmp_path / "secret.png"
+    folder = tmp_path / "images"
+    write_image(outside, pixels(0))
+    folder.mkdir()
+    assert find(folder, str(outside).encode()) is None
+    write_image(folder / "secret.png", pixels(1))
+    assert find(folder, str(outside).encode()) == folder / "secret.png"
+    assert find(folder, b"D:\\pictures\\secret.png") == folder / "secret.png"
+
+
+@pytest.mark.parametrize(
+    "name", [b"x\0.png", b"\xff\xfe.png", b"x" * 5000, b"x/" * 3000 + b"x", b"x\n.png", b"C:..\\a.png"]
+)
+def test_a_strange_name_is_found_nowhere(tmp_path, name):
+    write_image(tmp_path / "a" / "b.png", pixels(0))
+    assert find(tmp_path, name) is None
+
+
+def test_a_link_may_lead_about_in_the_folder_and_not_out_of_it(tmp_path):
+    folder = (tmp_path / "images").resolve()
+    write_image(folder / "kept" / "a.png", pixels(0))
+    write_image(tmp_path / "secret.png", pixels(0))
+    (folder / "a.png").symlink_to(folder / "kept" / "a.png")
+    (folder / "b.png").symlink_to(tmp_path / "secret.png")
+    (folder / "out").symlink_to(tmp_path)
+    assert find(folder, b"a.png") == folder / "a.png"
+    for name in (b"b.png", b"out/secret.png"):
+        with one_line("a link that leads out of"):
+            find(folder, name)
+
+
 def saved(path, image, **options):
     image.save(path, **options)
     return path
@@ -70,7 +122,17 @@ def test_an_image_is_resized_as_a_whole_by_bicubic_interpolation(tmp_path):
     assert decode(path, (9, 5, 1)).shape == (9, 5, 1)
 
 
-@pytest.mark.parametrize("mode, form", [("CMYK", "JPEG"), ("RGBA", "PNG"), ("P", "GIF"), ("RGB", "BMP")])
+@pytest.mark.parametrize("mode, form", [("L", "JPEG"), ("L", "PNG"), ("1", "PNG"), ("LA", "PNG"), ("L", "GIF")])
+def test_grey_is_repeated_in_all_channels(tmp_path, mode, form):
+    path = saved(tmp_path / "grey.JPEG", Image.fromarray(SCENE).convert(mode), format=form)
+    image = decode(path, SHAPE)
+    assert (image == image[..., :1]).all()
+    assert image.std() > 10
+
+
+@pytest.mark.parametrize(
+    "mode, form", [("CMYK", "JPEG"), ("RGB", "JPEG"), ("RGBA", "PNG"), ("P", "PNG"), ("P", "GIF"), ("RGB", "BMP")]
+)
 def test_every_common_kind_of_colour_becomes_rgb(tmp_path, mode, form):
     red = Image.new("RGB", (30, 40), (250, 10, 20)).convert(mode)
     image = decode(saved(tmp_path / "red.jpg", red, format=form), SHAPE)
@@ -78,7 +140,7 @@ def test_every_common_kind_of_colour_becomes_rgb(tmp_path, mode, form):
 
 
 @pytest.mark.parametrize("form", ["JPEG", "PNG", "GIF", "BMP"])
-@pytest.mark.parametrize("share", [0.05, 0.95])
+@pytest.mark.parametrize("share", [0.05, 0.5, 0.95])
 def test_a_truncated_image_is_refused(tmp_path, form, share):
     noise = np.random.default_rng(0).integers(0, 256, (64, 64, 3), np.uint8)
     whole = io.BytesIO()
@@ -91,7 +153,7 @@ def test_a_truncated_image_is_refused(tmp_path, form, share):
 
 def test_more_than_8_bits_a_channel_are_refused(tmp_path):
     path = saved(tmp_path / "deep.png", Image.fromarray(SCENE[..., 0].astype(np.uint16) * 256))
-    with one_line("pixels of kind I;16: 8 bits a channel are expected"):
+    with one_line(r"pixels of kind I;16; at most .* of 8 bits a channel"):
         decode(path, SHAPE)
 
 
@@ -106,7 +168,14 @@ def png_of(width, height):
 
 
 @pytest.mark.filterwarnings("ignore::PIL.Image.DecompressionBombWarning")
-def test_a_bomb_is_refused_by_its_header(tmp_path):
-    (tmp_path / "bomb.png").write_bytes(png_of(30_000, 30_000))
-    with one_line(r"bomb.png: not an image that can be read"):
+@pytest.mark.parametrize("size", [(10_001, 10_000), (30_000, 30_000), (2**31 - 1, 2**31 - 1)])
+def test_a_bomb_is_refused_by_its_header(tmp_path, size):
+    (tmp_path / "bomb.png").write_bytes(png_of(*size))
+    with one_line(r"bomb.png: (\d+ x \d+ pixels of kind RGB; at most|not an image that can be read)"):
         decode(tmp_path / "bomb.png", SHAPE)
+
+
+def test_other_formats_are_not_even_opened(tmp_path):
+    path = saved(tmp_path / "a.jpg", Image.fromarray(SCENE), format="TIFF")
+    with one_line(r"a.jpg: not an image that can be read"):
+        decode(path, SHAPE)

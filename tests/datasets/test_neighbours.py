@@ -1,6 +1,7 @@
 """The exact nearest neighbours of vectors, against all distances in float64."""
 
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,7 @@ from support.all_distances import all_distances
 from support.one_line import one_line
 
 from hashbench.running.datasets import neighbours
-from hashbench.running.datasets.neighbours import StoredNeighbours, nearest, stored_neighbours
+from hashbench.running.datasets.neighbours import StoredNeighbours, nearest, stored_neighbours, verified_neighbours
 from hashbench.running.datasets.protocol import Neighbours
 from hashbench.running.datasets.split import Split
 from hashbench.running.datasets.store import Dataset
@@ -25,8 +26,6 @@ VECTORS = {
     "whole numbers, many ties": RNG.integers(1, 4, (N + Q, D)),
     "far from 0": RNG.standard_normal((N + Q, D)) + 1000,
     "half are one vector": np.where(np.arange(N + Q)[:, None] % 2, RNG.standard_normal((N + Q, D)), np.ones(D)),
-    # float32 rounds away what tells the items of one cluster apart
-    "two clusters": RNG.standard_normal((N + Q, D)) + np.where(np.arange(N + Q) % 2, 1000, -1000)[:, None],
     "nearest last": np.sort(RNG.standard_normal((N + Q, D)), axis=0)[::-1],
 }
 
@@ -44,6 +43,35 @@ def test_the_nearest_are_those_of_all_distances(metric: str, kind: str, monkeypa
     assert all(len(set(row)) == K for row in ids.tolist())
     if metric == "l2":  # where distances are equal to the last bit, the first item comes first
         np.testing.assert_array_equal(ids, np.argsort(distances, axis=1, kind="stable")[:, :K])
+
+
+@pytest.mark.parametrize("kind", ["booleans", "signs", "vectors and their doubles", "booleans of norm 1"])
+def test_equal_cosines_of_whole_numbers_tie(kind: str) -> None:
+    n = 1500
+    d = 30
+    k = 20
+    rows = np.arange(n + Q)
+    twice = RNG.integers(-3, 5, (n + Q, d))[rows // 2] * (1 + rows[:, None] % 2)
+    drawn = {"signs": RNG.choice([-1, 1], (n + Q, d)), "vectors and their doubles": twice}
+    vectors = drawn.get(kind, RNG.integers(0, 2, (n + Q, d)))
+    whole = vectors.tolist()
+    if kind == "booleans":
+        vectors = vectors.astype(np.bool_)
+    if kind == "booleans of norm 1":
+        vectors = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
+    ids, distances = nearest(vectors[:Q], vectors[Q:], k + 1, "cosine")
+    n_tied = 0
+    for query, nearest_ids in zip(whole[:Q], ids.tolist(), strict=True):
+        products = [sum(a * b for a, b in zip(query, item, strict=True)) for item in whole[Q:]]
+        norms = [sum(a * a for a in item) for item in whole[Q:]]
+        exact = [Fraction(-p * abs(p), norm) for p, norm in zip(products, norms, strict=True)]
+        order = sorted(range(n), key=lambda item: (exact[item], item))
+        assert nearest_ids == order[: k + 1]
+        n_tied += exact[order[k - 1]] == exact[order[k]]
+    assert n_tied > 0
+    nothing = np.zeros(0, np.float32)
+    kept = StoredNeighbours(ids[:, :k], distances[:, :k], distances[:, k], nothing, "cosine")
+    assert kept.n_tied_at(k) == n_tied
 
 
 def test_what_cannot_be_compared_is_refused() -> None:
@@ -94,9 +122,31 @@ def test_they_are_computed_once_and_stored(data: tuple[Dataset, Split], monkeypa
         stored_neighbours(dataset, chosen, rule.model_copy(update={"k": 381}))
 
 
-def test_ties_are_told() -> None:
+def test_ties_and_noise_are_told() -> None:
     distances = np.array([[1, 2, 2, 3], [1, 2, 3, 3]], np.float32)
-    stored = StoredNeighbours(np.zeros((2, 4), np.int32), distances, distances[:, 3] + [0, 1])
+    stored = StoredNeighbours(np.zeros((2, 4), np.int32), distances, distances[:, 3] + [0, 1], distances[:, 3], "l2")
     assert [stored.n_tied_at(k) for k in (1, 2, 3, 4)] == [0, 1, 1, 1]
     assert stored.warnings(1) == []
     assert "1 of 2 queries have another item as near as number 4" in stored.warnings(4)[0]
+    assert "1.00 times as far as the median item" in stored.warnings(4)[1]
+
+
+def test_neighbours_of_a_file_are_compared_by_their_distances() -> None:
+    vectors = VECTORS["whole numbers, many ties"].astype(np.float32)
+    queries = vectors[:Q]
+    items = vectors[Q:]
+    ids = np.argsort(all_distances(queries, items[::-1], "l2"), axis=1)[:, :K]
+    ids = N - 1 - ids  # other items than ours where distances are equal
+    stored = verified_neighbours("file", ids, queries, items, "l2")
+    np.testing.assert_allclose(stored.distances, nearest(queries, items, K, "l2")[1])
+    assert np.isnan(stored.beyond).all()
+    wrong = {
+        "there is no row 3000: the database has rows 0 to 2999": np.where(ids == ids[3, 2], N, ids),
+        "there is no row -1: the database has rows 0 to 2999$": np.where(ids == ids[3, 2], -1, ids),
+        "query 0 has the neighbour [0-9]+ more than once": ids[:, [0, 1, 1]],
+        "neighbour number 1 has the l2 distance": (ids + 7) % N,
+        "ids of 22 queries": ids[1:],
+    }
+    for fault, others in wrong.items():
+        with one_line(fault):
+            verified_neighbours("file", others, queries, items, "l2")

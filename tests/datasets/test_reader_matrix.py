@@ -22,9 +22,9 @@ ROWS = np.random.default_rng(2).normal(size=(N, D)).astype(np.float32)
 BYTES = np.random.default_rng(3).integers(0, 256, (N, D), np.uint8)
 
 
-def npy(matrix) -> bytes:
+def npy(matrix, version=None) -> bytes:
     buffer = io.BytesIO()
-    np.lib.format.write_array(buffer, np.asanyarray(matrix))
+    np.lib.format.write_array(buffer, np.asanyarray(matrix), version)
     return buffer.getvalue()
 
 
@@ -47,9 +47,9 @@ def hdf5_of_matlab(matrix) -> bytes:
     return bytes(data)
 
 
-def mat(**matrices) -> bytes:
+def mat(compress=False, **matrices) -> bytes:
     buffer = io.BytesIO()
-    scipy.io.savemat(buffer, matrices)
+    scipy.io.savemat(buffer, matrices, do_compression=compress)
     return buffer.getvalue()
 
 
@@ -59,14 +59,23 @@ def vectors(matrix) -> bytes:
 
 GOOD = {
     "npy": npy(ROWS),
+    "npy 2.0": npy(ROWS, (2, 0)),
     "npy by columns": npy(np.asfortranarray(ROWS)),
+    "npy big-endian": npy(ROWS.astype(">f4")),
     "npy float64": npy(ROWS.astype(np.float64)),
     "hdf5": hdf5(train=ROWS, test=ROWS[:3], neighbors=np.zeros((3, 100), int)),
+    "hdf5 in a group": hdf5(a__b=ROWS),
     "hdf5 transposed": hdf5(gist=ROWS.T),
     "mat 7.3": hdf5_of_matlab(ROWS),
     "mat": mat(gnd=np.zeros((N, 1)), gist=ROWS),
     "mat transposed": mat(gist=ROWS.T),
+    "mat compressed": mat(compress=True, gist=ROWS),
     "fvecs": vectors(ROWS),
+}
+GOOD_BYTES = {
+    "npy": npy(BYTES),
+    "hdf5": hdf5(x=BYTES),
+    "mat": mat(x=BYTES),
     "bvecs": vectors(BYTES),
 }
 
@@ -79,15 +88,20 @@ def small_blocks(monkeypatch):
 @pytest.mark.parametrize("form", GOOD)
 def test_rows_in_blocks_whatever_the_format(tmp_path, form):
     items, labels, blocks = read(OF, tmp_path, {"x.features": GOOD[form]})
-    assert items.tobytes() == (BYTES.astype(np.float32) if form == "bvecs" else ROWS).tobytes()
+    assert items.tobytes() == ROWS.tobytes()
     assert items.dtype == np.float32
     assert labels.shape == (N, 0)
     assert labels.dtype == np.uint8
     assert blocks == [10, 10, 5]
 
 
+@pytest.mark.parametrize("form", GOOD_BYTES)
+def test_bytes_become_floats(tmp_path, form):
+    np.testing.assert_array_equal(read(OF, tmp_path, {"x": GOOD_BYTES[form]})[0], BYTES)
+
+
 @pytest.mark.parametrize("form", GOOD)
-@pytest.mark.parametrize("share", [0.0, 0.5, 0.95])
+@pytest.mark.parametrize("share", [0.0, 0.05, 0.5, 0.95])
 def test_a_matrix_cut_short_is_one_line(tmp_path, form, share):
     cut = GOOD[form][: int(share * len(GOOD[form]))]
     assert refusal(OF, tmp_path, {"x.features": cut}).startswith("x.features: ")
@@ -125,15 +139,20 @@ FAULTS = {
         npy(ROWS[:-1]),
         "one matrix (25, 6) of float32, float64, uint8 is expected, found array float32 (24, 6)",
     ),
+    "one axis": (npy(ROWS.ravel()), "found array float32 (150,)"),
     "integers": (npy(ROWS.astype(np.int32)), "found array int32"),
     "objects": (npy(ROWS.astype(object)), "found array object"),
     "a shape beyond all memory": (header("(4000000000000, 6)"), "mmap length is greater than file size"),
+    "a header that is code": (header("__import__('os').system('true')"), "x: "),
     "NaN": (not_finite(np.nan), "not a finite number"),
+    "too large for float32": (not_finite(1e300), "not a finite number"),
     "two that could be it": (hdf5(a=ROWS, b=ROWS), "found a float32 (25, 6), b float32 (25, 6)"),
     "no matrix": (hdf5(), "found nothing"),
+    "mat: none": (mat(a=ROWS[:3]), "found nothing"),
     "mat: cells": (mat(a=np.ones((N, D)).astype(object)), "found a object (25, 6)"),
     "vectors of another length": (vectors(ROWS[:, :5]), "600 bytes are not 25 vectors of 6 floats or bytes"),
     "one vector of another length": (another_length(), "a vector of another length than 6"),
+    "fewer vectors": (vectors(ROWS[:-1]), "672 bytes are not 25 vectors of 6 floats or bytes"),
     "a page": (b"<!DOCTYPE html>", "neither .npy, HDF5 or .mat"),
 }
 
@@ -142,6 +161,23 @@ FAULTS = {
 def test_a_faulty_matrix_is_one_line(tmp_path, fault):
     data, message = FAULTS[fault]
     assert message in refusal(OF, tmp_path, {"x": data})
+
+
+def test_a_matrix_that_lies_in_another_file_is_refused(tmp_path):
+    """HDF5 can name any file of this machine as its data."""
+    (tmp_path / "secret").write_bytes(ROWS.tobytes())
+    path = tmp_path / "x.h5"
+    with h5py.File(path, "w") as file:
+        file.create_dataset("a", ROWS.shape, np.float32, external=[(str(tmp_path / "secret"), 0, ROWS.nbytes)])
+    assert "the data of a are in other files" in refusal(OF, tmp_path, {"x": path.read_bytes()})
+    layout = h5py.VirtualLayout(ROWS.shape, np.float32)
+    with h5py.File(tmp_path / "real.h5", "w") as file:
+        file["a"] = ROWS
+    layout[:] = h5py.VirtualSource(tmp_path / "real.h5", "a", ROWS.shape)
+    with h5py.File(path, "w") as file:
+        file.create_virtual_dataset("a", layout)
+        file["linked"] = h5py.ExternalLink(tmp_path / "real.h5", "a")
+    assert "the data of a are in other files" in refusal(OF, tmp_path, {"x": path.read_bytes()})
 
 
 def test_a_large_matrix_is_not_read_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

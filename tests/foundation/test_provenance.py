@@ -19,7 +19,14 @@ def test_the_family_and_model_of_the_first_processor(
 ) -> None:
     (tmp_path / "cpuinfo").write_text(cpuinfo)
     monkeypatch.setattr(provenance, "Path", lambda name: tmp_path / "cpuinfo")
+    monkeypatch.setattr(provenance.sys, "platform", "linux")
     assert tuple(provenance.processor().values()) == expected
+
+
+def test_a_machine_that_says_nothing_of_its_processor(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(provenance.sys, "platform", "darwin")
+    monkeypatch.setattr(provenance, "_output", lambda *command: None)
+    assert provenance.processor() == {"cpu": provenance.platform.processor(), "cpu_family": None, "cpu_model": None}
 
 
 def test_the_instruction_set_is_that_which_the_loaded_blas_has_chosen() -> None:

@@ -2,7 +2,7 @@
 
 import os
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from hashbench.foundation.errors import HashbenchError, printable, retold
+from hashbench.foundation.errors import HashbenchError, retold
+from hashbench.foundation.files import resolved
 from hashbench.foundation.parallel import available_cores, slices
 from hashbench.foundation.progress import bar
 from hashbench.running.datasets.card import Card
@@ -22,6 +23,8 @@ SUFFIXES = {".png", ".jpg", ".jpeg", ".bmp", ".gif"}  # of files that are taken 
 FORMATS = ("JPEG", "PNG", "GIF", "BMP")  # the suffix is not used: one .JPEG of ILSVRC2012 is a PNG
 EIGHT_BITS = {"1", "L", "LA", "P", "PA", "RGB", "RGBA", "CMYK", "YCbCr"}
 GREY = {"1", "L", "LA"}
+MOST_PIXELS = 100_000_000  # the largest of ILSVRC2012 has 61 million
+FOLDERS = ("", "train", "val", "image", "val_image", "images", "ILSVRC2012_img_train", "ILSVRC2012_img_val")
 BLOCK = 256
 MOST_THREADS = 8
 
@@ -48,13 +51,14 @@ def is_image(path: Path) -> bool:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[Image.Image]:
-    """The image, of which only the header is read, if it has an ordinary kind of pixels; Pillow refuses huge ones."""
+    """The image, of which only the header is read, if it has an ordinary size and kind of pixels."""
     with (
         retold(lambda cause: f"{path}: not an image that can be read ({cause})"),
         Image.open(path, formats=FORMATS) as image,
     ):
-        if image.mode not in EIGHT_BITS:
-            raise HashbenchError(f"{path}: pixels of kind {image.mode}: 8 bits a channel are expected")
+        if image.width * image.height > MOST_PIXELS or image.mode not in EIGHT_BITS:
+            shown = f"{image.width} x {image.height} pixels of kind {image.mode}"
+            raise HashbenchError(f"{path}: {shown}; at most {MOST_PIXELS:,} of 8 bits a channel are decoded")
         yield image
 
 
@@ -63,7 +67,7 @@ def decode_all(files: Sequence[Path], shape: Sequence[int], block: int) -> Itera
     with ThreadPoolExecutor(n_threads()) as pool:
         for part in slices(len(files), block):
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # Pillow warns of odd metadata
+                warnings.simplefilter("ignore")  # Pillow warns of odd metadata; decode() checks the sizes
                 images = np.stack(list(pool.map(lambda path: decode(path, shape), files[part])))
             yield images
 
@@ -79,37 +83,55 @@ def blocks(card: Card, folder: Path | None, paths: Sequence[bytes], labels: Labe
     if folder is None:
         yield Block(None, labels, names)
         return
-    files = _find_all(card, folder, paths)
+    files = _find_all(card, folder, paths, labels)
     with bar(f"{card.name}: decode", "image", len(files)) as decoded:
         for part, images in zip(slices(len(files), BLOCK), decode_all(files, card.item_shape, BLOCK), strict=True):
             yield Block(images, labels[part], names[part])
             decoded.update(len(images))
 
 
-def _find_all(card: Card, folder: Path, paths: Sequence[bytes]) -> list[Path]:
-    by_name: dict[bytes, Path] = {}
-    for place, _, names in os.walk(folder, followlinks=True):
-        for name in names:
-            by_name.setdefault(os.fsencode(name), Path(place, name))
-    places = [_path_in(folder, path, by_name) for path in paths]
-    missing = [path for path, file in zip(paths, places, strict=True) if file is None]
+def _find_all(card: Card, folder: Path, paths: Sequence[bytes], labels: Labels) -> list[Path]:
+    groups = [""] * len(paths)
+    if card.class_names and labels.ndim == 1:
+        groups = [card.class_names[label] for label in labels]
+    root = resolved(folder)
+    is_there = root.is_dir()
+    files = []
+    missing = []
+    for path, group in zip(paths, groups, strict=True):
+        file = None
+        if is_there:
+            file = find(root, path, group)
+        if file is None:
+            missing.append(path)
+        else:
+            files.append(file)
     if missing:
         archives = [source for source in card.sources if source.images]
         steps = [f"unpack {source.file} ({'; '.join(source.manual) or source.urls[0]})" for source in archives]
         advice = "name the folder with --from-dir, or convert the labels alone with --labels-only"
         fault = f"{len(missing):,} of {len(paths):,} images are not in {folder}"
-        first = printable(os.fsdecode(missing[0]))
+        first = printable_name(missing[0])
         raise HashbenchError(f"{card.name}: {fault}, the first is {first}: {', '.join(steps)} and {advice}")
-    return [file for file in places if file is not None]
+    return files
 
 
-def _path_in(folder: Path, listed: bytes, by_name: Mapping[bytes, Path]) -> Path | None:
-    """The path of a listed image in the folder: where the list has it, or the file of its name; None without one."""
-    parts = _parts(listed)
-    path = folder / os.fsdecode(b"/".join(parts))
-    if os.path.isfile(path):  # noqa: PTH113  (raises no error for an invalid name)
-        return path
-    return by_name.get(parts[-1])
+def find(root: Path, listed: bytes, group: str = "") -> Path | None:
+    """The path of the listed image in ``root``, a resolved folder; None if it is not there."""
+    names = [os.fsdecode(part) for part in _parts(listed)]
+    # every end of its path, and its base name in FOLDERS and in their subfolders ``group``, its class
+    candidates = ["/".join(names[start:]) for start in range(len(names))]
+    for folder in FOLDERS:
+        candidates.append(f"./{folder}/{names[-1]}")
+        if group:
+            candidates.append(f"./{folder}/{group}/{names[-1]}")
+    for candidate in candidates:
+        path = root / candidate
+        if os.path.isfile(path):  # noqa: PTH113  (raises no error for an invalid name)
+            if not path.resolve().is_relative_to(root):
+                raise HashbenchError(f"{path}: a link that leads out of {root}: put the image itself there")
+            return path
+    return None
 
 
 def _parts(listed: bytes) -> list[bytes]:
@@ -117,5 +139,10 @@ def _parts(listed: bytes) -> list[bytes]:
     if parts and parts[0].endswith(b":"):
         del parts[0]
     if b".." in parts or not parts:
-        raise HashbenchError(f"{printable(os.fsdecode(listed))}: not the path of an image below a folder")
+        raise HashbenchError(f"{printable_name(listed)}: not the path of an image below a folder")
     return parts
+
+
+def printable_name(name: bytes) -> str:
+    """A name from a list as printable ASCII, shortened to fit on one line."""
+    return ascii(name[:200].decode("utf-8", "replace"))[1:-1]

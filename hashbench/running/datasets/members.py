@@ -3,9 +3,11 @@
 An archive may be hostile: a member is copied into an unnamed temporary file, and no path in the archive is used.
 """
 
+import bz2
 import gzip
 import hashlib
 import io
+import lzma
 import stat
 import tarfile
 import tempfile
@@ -16,7 +18,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, nullco
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import IO, BinaryIO, cast
+from typing import IO, Any, BinaryIO, cast
 
 from uncompresspy import LZWFile
 
@@ -24,6 +26,12 @@ from hashbench.foundation.errors import HashbenchError, retold
 from hashbench.running.datasets.card import ExpectedFile, Member, Source
 
 PIECE = 1 << 20
+MAX_NAME_BYTES = 1 << 20  # of a name record in a tar, which is read into memory as a whole
+MAX_ENTRIES = 1 << 20
+MAX_UNPACKED_BYTES = 64 << 30  # in all, while a tar is searched for a member
+
+# tarfile takes any file for the oldest LZMA format, and then reserves as much memory as the "header" says
+TAR_MODES = {b"\x1f\x8b": "r:gz", b"BZh": "r:bz2", b"\xfd7zXZ\0": "r:xz"}
 
 # the name of a file and the function that opens it; None for a link, which could point anywhere
 Entry = tuple[str, Callable[[], IO[bytes] | None] | None]
@@ -94,7 +102,11 @@ def _entries(place: Path, source: Source, stack: ExitStack) -> Iterator[Entry]:
             if (place / name).is_file():
                 yield name, partial(_open, place / name)
     elif (tar := _tar(place, stack)) is not None:
-        for header in tar:
+        unpacked = 0
+        for n, header in enumerate(tar, start=1):
+            unpacked += header.size
+            if n > MAX_ENTRIES or unpacked > MAX_UNPACKED_BYTES:
+                raise HashbenchError(f"{place}: more than any archive of the cards holds")
             yield header.name, partial(tar.extractfile, header) if header.isreg() else None
     elif zipfile.is_zipfile(place):
         archive = stack.enter_context(zipfile.ZipFile(place))
@@ -112,10 +124,25 @@ def _open(path: Path) -> IO[bytes]:
     return path.open("rb")
 
 
+class _TarHeader(tarfile.TarInfo):
+    """A header whose name record, if it has one, has at most ``MAX_NAME_BYTES``."""
+
+    @classmethod
+    def frombuf(cls, buf: bytes | bytearray, encoding: str | None, errors: str) -> "_TarHeader":
+        """The header; raises ReadError if its name is too long."""
+        header = super().frombuf(buf, encoding, errors)  # type: ignore[arg-type]  # typeshed: None is allowed
+        if not header.isreg() and header.size > MAX_NAME_BYTES:
+            raise tarfile.ReadError(f"a header of {header.size:,} bytes")
+        return header
+
+
 def _tar(path: Path, stack: ExitStack) -> tarfile.TarFile | None:
     """The open tar archive, compressed or not; None if the file is not a tar, or has only zeros."""
+    with path.open("rb") as file:
+        head = file.read(max(map(len, TAR_MODES)))
+    mode: Any = next((mode for magic, mode in TAR_MODES.items() if head.startswith(magic)), "r:")
     with suppress(Exception):  # any error means that it is not a tar
-        archive = stack.enter_context(tarfile.open(path))  # noqa: SIM115
+        archive: tarfile.TarFile = stack.enter_context(tarfile.open(path, mode, tarinfo=_TarHeader))  # noqa: SIM115
         if archive.next() is not None:
             return archive
     return None
@@ -123,9 +150,11 @@ def _tar(path: Path, stack: ExitStack) -> tarfile.TarFile | None:
 
 @contextmanager
 def _lzw(packed: IO[bytes]) -> Iterator[IO[bytes]]:
-    """The decompressed .Z file."""
+    """The decompressed .Z file; only codes of up to 16 bits are accepted: tables of longer ones could fill memory."""
     stream = io.BufferedReader(cast("io.RawIOBase", packed), PIECE)  # LZWFile sometimes seeks back by a few bytes
     try:
+        if (flags := stream.peek(3)[2:3]) and flags[0] & 0x7F > 16:
+            raise ValueError("not a .Z file, or one with flags that compress does not write")
         yield cast("IO[bytes]", LZWFile(stream, save_checkpoints=False))
     finally:
         stream.detach()  # the caller closes the file
@@ -133,6 +162,8 @@ def _lzw(packed: IO[bytes]) -> Iterator[IO[bytes]]:
 
 UNPACK: dict[str, Callable[[IO[bytes]], AbstractContextManager[IO[bytes]]]] = {
     ".gz": lambda packed: cast("AbstractContextManager[IO[bytes]]", gzip.GzipFile(fileobj=packed)),
+    ".bz2": bz2.BZ2File,
+    ".xz": partial(lzma.LZMAFile, format=lzma.FORMAT_XZ),
     ".Z": _lzw,
 }
 
@@ -143,7 +174,9 @@ def _copied(packed: IO[bytes], name: str, member: Member, where: str, scratch: P
     unpack: Callable[[IO[bytes]], AbstractContextManager[IO[bytes]]] = nullcontext
     if _is_packed(name, member):
         unpack = UNPACK[Path(name).suffix]
-    limit = member.limit_bytes if member.size_bytes is None else member.size_bytes
+    limit = member.size_bytes
+    if limit is None:
+        limit = member.limit_bytes
     size_bytes = 0
     piece = b"-"
     with tempfile.TemporaryFile(dir=scratch) as copy, unpack(packed) as unpacked:
@@ -153,7 +186,11 @@ def _copied(packed: IO[bytes], name: str, member: Member, where: str, scratch: P
             size_bytes += len(piece)
             if size_bytes > limit:
                 raise HashbenchError(f"{where}: more than the {limit:,} bytes it should have at most")
-            copy.write(piece)
+            try:
+                copy.write(piece)
+                copy.flush()
+            except OSError as error:  # a full disk must not be reported as a damaged archive
+                raise HashbenchError(f"{where}: no room to unpack it ({error.strerror})") from None
         yield cast("IO[bytes]", copy)
 
 

@@ -10,9 +10,9 @@ import hashlib
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
-from itertools import product
+from itertools import product, zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +32,7 @@ from hashbench.running.datasets.protocol import Metric, Neighbours
 from hashbench.running.datasets.split import Split, canonical_bytes
 from hashbench.running.datasets.store import Dataset
 from hashbench.scoring.relevance.distances import RowNumbers, Rows
+from hashbench.scoring.relevance.neighbours import checked_ids
 
 loops = Lazy("hashbench.running.datasets._nearest_numba")
 
@@ -46,6 +47,10 @@ EXACT_VALUES = 1 << 18  # of vectors that one thread compares at a time: 1 MiB i
 UNIT_ROUNDOFF = 2.0**-24  # of float32
 SMALLEST = 1e-37  # norm: float32 holds its inverse
 LARGEST = 1e18  # norm: float32 holds products of two
+SAMPLE = 1000  # items that tell the median distance
+CHECKED = 100  # queries whose neighbours in a file are compared with those that are computed; drawn
+TOLERANCE = 1e-3  # of distances in files, relative, as ann-benchmarks has it
+NOISE = 0.85  # above it the k-th nearest is about as far as any item
 
 Floats = NDArray[np.float64]
 Ids = RowNumbers
@@ -53,7 +58,7 @@ Ids = RowNumbers
 
 @dataclass(frozen=True, eq=False)
 class StoredRows:
-    """The rows ``ids`` of stored items [n, ...], each flat."""
+    """The rows ``ids`` of stored items [n, ...], each flat; a run of ids is read without a copy."""
 
     items: NDArray[Any]
     ids: Ids
@@ -65,8 +70,12 @@ class StoredRows:
 
     def __getitem__(self, rows: slice | Ids) -> NDArray[Any]:
         """The vectors of those rows, [rows, d]."""
-        items = self.items[self.ids[rows]]
-        return items.reshape(len(items), -1)
+        ids = self.ids[rows]
+        if isinstance(rows, slice) and len(ids) > 0 and ids[-1] - ids[0] == len(ids) - 1:
+            items = self.items[ids[0] : ids[-1] + 1]
+        else:
+            items = self.items[ids]
+        return items.reshape(len(ids), -1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,24 +83,49 @@ class StoredNeighbours:
     """The nearest items of each query, in ascending order of the distance.
 
     ``ids`` int32[q, depth] are positions in the ``database_ids`` of the split, ``distances`` float32[q, depth] as
-    :func:`nearest` has them. ``beyond`` float32[q] is the distance of the next nearest item: infinite if there is none.
+    :func:`nearest` has them. ``beyond`` float32[q] is the distance of the next nearest item: infinite if there is none,
+    NaN if the neighbours come from a file that does not say. ``median`` float32[q] is that of a sample of the database,
+    NaN if this has fewer than 1,000 items.
     """
 
     ids: NDArray[np.int32]
     distances: NDArray[np.float32]
     beyond: NDArray[np.float32]
+    median: NDArray[np.float32]
+    metric: Metric
 
     def n_tied_at(self, k: int) -> int:
         """The number of queries with an item outside the first ``k`` at the float32 distance of the ``k``-th."""
         distances = np.column_stack([self.distances, self.beyond])
         return int((distances[:, k - 1] == distances[:, k]).sum())
 
+    def contrast(self, k: int) -> float:
+        """The Euclidean distance of the ``k``-th nearest as a share of the median one; the median over queries.
+
+        NaN for inner products, which are no distances, and where the median distance is 0 or not known.
+        """
+        if self.metric == "ip":
+            return float("nan")
+        kth = self.distances[:, k - 1]
+        median = self.median
+        with np.errstate(invalid="ignore", divide="ignore"):
+            shares = kth / median
+        if self.metric == "cosine":  # half the squared distance of unit vectors
+            shares = np.sqrt(shares)
+        return float(np.median(shares))
+
     def warnings(self, k: int) -> list[str]:
         """Warnings for a reader of results by the ``k`` nearest, a line each."""
-        n_tied = self.n_tied_at(k)
-        if not n_tied:
-            return []
-        return [f"{n_tied:,} of {len(self.ids):,} queries have another item as near as number {k}: the first counts"]
+        lines = []
+        n_queries = len(self.ids)
+        if n_tied := self.n_tied_at(k):
+            lines.append(
+                f"{n_tied:,} of {n_queries:,} queries have another item as near as number {k}: the first counts"
+            )
+        if (contrast := self.contrast(k)) > NOISE:
+            alike = f"the item number {k} by distance is {contrast:.2f} times as far as the median item"
+            lines.append(f"{alike}: such vectors are like noise, and recall on them says little of others")
+        return lines
 
 
 def nearest(
@@ -100,7 +134,8 @@ def nearest(
     """(ids int32[q, k] of rows of the database, distances float64[q, k]) of the ``k`` nearest, the nearest first.
 
     The distance is the Euclidean one (``l2``), 1 - cosine (``cosine``), or minus the inner product (``ip``). Exact:
-    the order is that of the distances in float64, and by row where two are equal.
+    the order is that of the distances in float64, and by row where two are equal. Vectors of whole numbers, and those
+    of 0 and one size of number, tie by cosine where their exact cosines are equal; of others rounding may part a tie.
     Raises HashbenchError for vectors of different widths or not finite, for a ``k`` that the database does not have,
     and for a cosine of a zero vector.
 
@@ -142,19 +177,19 @@ def stored_neighbours(data: Dataset, chosen: Split, rule: Neighbours, *, progres
     if rule.k > n_database:
         raise HashbenchError(f"{data.name}: k = {rule.k:,} neighbours: the database has {n_database:,} items")
     path = path_of(data, chosen, rule)
-    if (stored := _read(path)) is not None:
+    if (stored := _read(path, rule.metric)) is not None:
         return stored
     require_writable(path.parent, instead="--data")
     busy = f"{path}: another process computes it: waiting"
     lock = path.with_suffix(".lock")
     try:
         with locked(lock, wait=True, busy=busy, instead="--data"):
-            if (stored := _read(path)) is not None:  # by the process that held the lock
+            if (stored := _read(path, rule.metric)) is not None:  # by the process that held the lock
                 return stored
             queries = StoredRows(data.items, chosen.query_ids)
             database = StoredRows(data.items, chosen.database_ids)
-            stored = _computed(queries, database, rule, progress=progress)
-            write_arrays(path, asdict(stored), "plain")
+            stored = computed(queries, database, rule, progress=progress)
+            write(path, stored)
             return stored
     finally:
         lock.unlink(missing_ok=True)
@@ -178,22 +213,92 @@ def path_of(data: Dataset, chosen: Split, rule: Neighbours) -> Path:
     return paths.data() / data.name / FOLDER / f"{digest(deciding)[:16]}.npz"
 
 
-def _read(path: Path) -> StoredNeighbours | None:
+def write(path: Path, nearest: StoredNeighbours) -> None:
+    """Writes the neighbours to the .npz ``path``, whole or not at all."""
+    arrays = {
+        "ids": nearest.ids,
+        "distances": nearest.distances,
+        "beyond": nearest.beyond,
+        "median": nearest.median,
+    }
+    write_arrays(path, arrays, "plain")
+
+
+def verified_neighbours(where: str, ids: Ids, queries: Rows, database: Rows, metric: Metric) -> StoredNeighbours:
+    """The neighbours that came with the vectors, from the file ``where``, as ``ids`` [q, k] of rows of the database.
+
+    Raises HashbenchError for ids that the database does not have or that are there twice, and where the distances of
+    some queries' neighbours are not those of the nearest items.
+    """
+    ids = checked_ids(where, ids, queries.shape[0], database.shape[0], complete=True)
+    distances = _exact(queries, database, ids, metric)
+    _require_nearest(where, distances, queries, database, metric)
+    order = np.argsort(distances, axis=1, kind="stable")
+    ids = np.take_along_axis(ids, order, axis=1)
+    distances = np.take_along_axis(distances, order, axis=1)
+    beyond = np.nan
+    if ids.shape[1] == database.shape[0]:
+        beyond = np.inf
+    return _stored(ids, distances, beyond, DEPTH, queries, database, metric)
+
+
+def _require_nearest(where: str, distances: Floats, queries: Rows, database: Rows, metric: Metric) -> None:
+    """Raises HashbenchError where the ``distances`` of a sample of the queries are not those of the nearest items."""
+    n_queries = queries.shape[0]
+    sample = np.sort(np.random.default_rng(0).choice(n_queries, min(CHECKED, n_queries), replace=False))
+    _, due = nearest(queries[sample], database, distances.shape[1], metric)
+    stated = np.sort(distances[sample], axis=1)
+    # an error is accepted that is a share of the distance, or of the mean distance if that is more
+    is_wrong = stated > due + TOLERANCE * np.maximum(np.abs(due), np.abs(due).mean())
+    if is_wrong.any():
+        row, rank = np.argwhere(is_wrong)[0]
+        fault = f"its neighbour number {rank + 1} has the {metric} distance {stated[row, rank]:.4g}"
+        expected = f"the nearest item of this rank {due[row, rank]:.4g}: neighbours of these vectors are expected"
+        raise HashbenchError(f"{where}: query {sample[row]}: {fault}, and {expected}")
+
+
+def _read(path: Path, metric: Metric) -> StoredNeighbours | None:
     """The stored neighbours; None if they are missing or damaged, since they can be computed again."""
     with suppress(Exception), np.load(path, allow_pickle=False) as file:
-        return StoredNeighbours(file["ids"], file["distances"], file["beyond"])
+        return StoredNeighbours(file["ids"], file["distances"], file["beyond"], file["median"], metric)
     return None
 
 
-def _computed(queries: Rows, database: Rows, rule: Neighbours, *, progress: bool) -> StoredNeighbours:
+def computed(queries: Rows, database: Rows, rule: Neighbours, *, progress: bool) -> StoredNeighbours:
     """The nearest items of each query, as many as are stored, and the distance of the next."""
     n_items = database.shape[0]
     depth = depth_of(rule, n_items)
     ids, distances = nearest(queries, database, min(depth + 1, n_items), rule.metric, progress=progress)
-    beyond = np.full(len(ids), np.inf, np.float32)
-    if n_items > depth:
-        beyond = distances[:, depth].astype(np.float32)
-    return StoredNeighbours(ids[:, :depth], distances[:, :depth].astype(np.float32), beyond)
+    return _stored(ids, distances, np.inf, depth, queries, database, rule.metric)
+
+
+def _stored(
+    ids: Ids, distances: Floats, beyond: float, depth: int, queries: Rows, database: Rows, metric: Metric
+) -> StoredNeighbours:
+    """The first ``depth`` neighbours; the next one is ``beyond`` away where it is not among ``distances`` [q, k]."""
+    further = np.column_stack([distances, np.full(len(distances), beyond)])
+    return StoredNeighbours(
+        ids=ids[:, :depth].astype(np.int32),
+        distances=distances[:, :depth].astype(np.float32),
+        beyond=further[:, min(depth, distances.shape[1])].astype(np.float32),
+        median=_median(queries, database, metric),
+        metric=metric,
+    )
+
+
+def _median(queries: Rows, database: Rows, metric: Metric) -> NDArray[np.float32]:
+    """The median distance of each query to a sample of the database, float32[q]; NaN where it is too small for one."""
+    if database.shape[0] < SAMPLE:
+        return np.full(queries.shape[0], np.nan, np.float32)
+    sample = np.unique(np.linspace(0, database.shape[0] - 1, SAMPLE).astype(np.int64))
+    items = database[sample]
+    everyone = np.arange(len(sample))[None]
+    medians = []
+    for rows in slices(queries.shape[0], TILE_QUERIES):
+        block = queries[rows]
+        distances = _exact(block, items, np.repeat(everyone, len(block), axis=0), metric)
+        medians.append(np.median(distances, axis=1))
+    return np.concatenate(medians).astype(np.float32)
 
 
 class _Candidates:
@@ -225,10 +330,11 @@ class _Candidates:
     def search(self) -> Iterator[int]:
         """Reads the database once; yields the number of pairs that each step compared.
 
-        Each core has some queries, and a product on one thread.
+        Each core has some queries, and a product on one thread; the next items are read meanwhile.
         """
         n_queries = len(self.queries)
         tiles = list(slices(n_queries, TILE_QUERIES))
+        parts = list(slices(self.database.shape[0], TILE_ITEMS))
         products = np.empty((n_queries, TILE_ITEMS), np.float32)
 
         def compare(items: NDArray[np.float32], first_id: int, rows: slice) -> None:
@@ -241,8 +347,11 @@ class _Candidates:
             )  # fmt: skip
 
         with threadpool_limits(1, "blas"), ThreadPoolExecutor(available_cores()) as pool:
-            for part in slices(self.database.shape[0], TILE_ITEMS):
-                items = self._items(part)
+            ready = pool.submit(self._items, parts[0])
+            for part, following in zip_longest(parts, parts[1:]):
+                items = ready.result()
+                if following is not None:
+                    ready = pool.submit(self._items, following)
                 list(pool.map(partial(compare, items, part.start), tiles))
                 yield n_queries * len(items)
             list(pool.map(self._drop, tiles))
@@ -340,5 +449,30 @@ def _exact_block(queries: Floats, items: NDArray[Any], metric: Metric) -> Floats
     if metric == "l2":
         loops.exact_distances(items, queries, False, False, values)
         return np.sqrt(values)
+    whole_queries = _whole(queries)
+    if whole_queries is not None and (whole_items := _whole(items)) is not None:
+        loops.exact_distances(whole_items, whole_queries, False, True, values)
+        # a squared cosine is a fraction of whole numbers, and equal fractions have equal quotients in float64: items of
+        # equal cosines have equal distances, as long as the squares of the products are below 2^53
+        squared_norms_of_queries = np.einsum("qd,qd->q", whole_queries, whole_queries)[:, None]
+        squared_norms_of_items = np.einsum("qnd,qnd->qn", whole_items, whole_items)
+        squared_cosines = values**2 / squared_norms_of_items / squared_norms_of_queries
+        return np.asarray(1 - np.sign(values) * np.sqrt(squared_cosines))
     loops.exact_distances(items, queries / np.linalg.norm(queries, axis=1, keepdims=True), True, False, values)
     return 0.5 * values
+
+
+def _whole(vectors: NDArray[Any]) -> Floats | None:
+    """Vectors of whole numbers, float64[..., d], with exactly the directions of ``vectors``; None if these are others.
+
+    Those are the vectors themselves, or the signs of vectors whose values are 0 or of one size, such as 0 and 1 that
+    were scaled to norm 1.
+    """
+    values = vectors.astype(np.float64)
+    if (values == np.rint(values)).all():
+        return values
+    sizes = np.abs(values)
+    is_of_one_size = (sizes == 0) | (sizes == sizes.max(axis=-1, keepdims=True))
+    if not is_of_one_size.all():
+        return None
+    return np.sign(values)

@@ -98,6 +98,10 @@ class _Protocol(Strict):
         """The protocol whose random order and settings this one, called ``name``, has: ``of``, or its own."""
         return getattr(self, "of", None) or name
 
+    def misfit(self, base: "Protocol | None") -> str | None:  # noqa: ARG002  (others draw by themselves)
+        """Why ``base`` cannot be the protocol ``of``; None if both can share a random order."""
+        return None
+
     @property
     def ranges(self) -> dict[str, list[int]]:
         """The fixed range of ids of each role, [first, last + 1]."""
@@ -145,6 +149,16 @@ class Random(_Protocol):
     train: Count  # 0: the whole database
     database: Database = "rest"
 
+    def misfit(self, base: "Protocol | None") -> str | None:  # noqa: D102
+        fields = ("queries", "train", "database", "seed", "among")
+        if (
+            isinstance(base, Random)
+            and base.of is None
+            and all(getattr(base, field) == getattr(self, field) for field in fields)
+        ):
+            return None
+        return "is not drawn at random with the same sizes and seed"
+
 
 class _Validation(_Protocol):
     """Queries to choose settings by, which are none of the own split of ``of``, though some of its other splits.
@@ -170,6 +184,17 @@ class RandomValidation(_Validation):
     train: Positive  # the training items of ``of``: trained on here too
     queries: Positive  # the next in its random order; the database is the rest of its database
 
+    def misfit(self, base: "Protocol | None") -> str | None:  # noqa: D102
+        if (
+            isinstance(base, Random)
+            and (base.queries, base.train) == (self.left_out, self.train)
+            and (base.database, base.among) == ("rest", None)
+            and (base.seed, base.relevance) == (self.seed, self.relevance)
+        ):
+            return None
+        sizes = f"{self.left_out} queries, {self.train} training items"
+        return f"is not drawn at random with {sizes} in the database, and the same seed and relevance"
+
 
 class PerClassValidation(_Validation):
     """Queries held out of each class, as by :class:`RandomValidation`; ``train_per_class`` 0: all are trained on."""
@@ -179,6 +204,16 @@ class PerClassValidation(_Validation):
     left_out_per_class: Positive
     train_per_class: Count
     queries_per_class: Positive
+
+    def misfit(self, base: "Protocol | None") -> str | None:  # noqa: D102
+        if (
+            isinstance(base, PerClass)
+            and (base.queries_per_class, base.train_per_class) == (self.left_out_per_class, self.train_per_class)
+            and (base.database, base.seed, base.relevance) == ("rest", self.seed, self.relevance)
+        ):
+            return None
+        sizes = f"{self.left_out_per_class} queries and {self.train_per_class} training items of each class"
+        return f"is not drawn by class with {sizes}, in the database, and the same seed and relevance"
 
 
 TO_CHOOSE = (RandomValidation, PerClassValidation)  # protocols of a card whose queries choose settings

@@ -8,16 +8,19 @@ from numpy.typing import NDArray
 
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.parallel import slices
-from hashbench.running.datasets.neighbours import StoredRows, stored_neighbours
+from hashbench.running.datasets.neighbours import stored_neighbours
 from hashbench.running.datasets.protocol import Neighbours, Percentiles, Protocol
-from hashbench.running.datasets.split import Split
+from hashbench.running.datasets.readers import Items
+from hashbench.running.datasets.split import Ids, Split
 from hashbench.running.datasets.store import Dataset
 from hashbench.scoring.relevance import percentiles
 from hashbench.scoring.relevance.distances import (
     DistanceRelevance,
     RowNumbers,
+    Rows,
     euclidean,
     squared_distances,
+    squared_norms,
 )
 from hashbench.scoring.relevance.labels import LabelRelevance, from_labels
 from hashbench.scoring.relevance.neighbours import NeighbourRelevance
@@ -32,19 +35,52 @@ NEAREST_LEVELS = (1, 2, 5)
 
 
 @dataclass(frozen=True, eq=False)
-class FeatureRows(StoredRows):
-    """The features of items in float64; with ``mean`` [f], it is subtracted and the norm becomes 1 (or 0)."""
+class FeatureRows:
+    """The features of items, computed when read; with ``mean`` [f], it is subtracted and the norm becomes 1 (or 0)."""
 
+    items: Items
+    ids: Ids
     mean: Floats | None = None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """(items, dimensions)."""
+        return len(self.ids), math.prod(self.items.shape[1:])
 
     def __getitem__(self, rows: slice | RowNumbers) -> Floats:
         """The features of the items in ``rows``, float64[rows, f]."""
-        features = super().__getitem__(rows).astype(np.float64)
+        chosen = self.ids[rows]
+        features = self.items[chosen].reshape(len(chosen), -1).astype(np.float64)
         if self.mean is None:
             return features
         features -= self.mean
         norms = np.linalg.norm(features, axis=1, keepdims=True)
         return np.divide(features, norms, out=features, where=norms > 0)
+
+
+@dataclass(frozen=True, eq=False)
+class LiftedRows:
+    """Rows with one more coordinate, by which an inner product ranks as a Euclidean distance [Bachrach et al. 2014].
+
+    It is 0 for a query, and sqrt(M^2 - |x|^2) for an item x with M the largest norm: so the squared distance is
+    |q|^2 + M^2 - 2 <q, x>.
+    """
+
+    rows: FeatureRows
+    largest: float | None = None  # squared norm of an item; None: these are queries
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """(items, dimensions)."""
+        return self.rows.shape[0], self.rows.shape[1] + 1
+
+    def __getitem__(self, rows: slice | RowNumbers) -> Floats:
+        """The features of the items in ``rows``, float64[rows, f + 1]."""
+        features = self.rows[rows]
+        added = np.zeros(len(features))
+        if self.largest is not None:
+            added = np.sqrt(np.maximum(self.largest - squared_norms(features), 0))
+        return np.column_stack([features, added])
 
 
 def relevance_of(
@@ -89,26 +125,29 @@ def nearest_in_training(rule: Neighbours, data: Dataset, chosen: Split) -> Dista
     is. The thresholds of an example are distances to ``SAMPLE`` of the examples, evenly spaced, without itself.
     """
     n = len(chosen.train_ids)
-    if rule.metric == "ip":
-        advice = "a method that learns without relevance, or the metric l2 or cosine, is expected"
-        raise HashbenchError(f"{data.name}: the nearest by inner product are no training relevance: {advice}")
     if n < 2:
         raise HashbenchError(f"{data.name}: {n} training example: an example and another one near it are needed")
     train = FeatureRows(data.items, chosen.train_ids)
     if rule.metric == "cosine":
         train = replace(train, mean=np.zeros(train.shape[1]))
-    return DistanceRelevance(train, train, _training_thresholds(train), NEAREST_LEVELS)
+    query: FeatureRows | LiftedRows = train
+    items = query
+    if rule.metric == "ip":
+        largest = max(float(squared_norms(train[rows]).max()) for rows in slices(n, BLOCK))
+        query = LiftedRows(train)
+        items = LiftedRows(train, largest)
+    return DistanceRelevance(query, items, _training_thresholds(query, items), NEAREST_LEVELS)
 
 
-def _training_thresholds(train: FeatureRows) -> Floats:
+def _training_thresholds(query: Rows, items: Rows) -> Floats:
     """The distances of each example to the nearest of a sample, by ``NEAREST_PERCENT``, float64[levels, examples]."""
-    n = train.shape[0]
+    n = query.shape[0]
     sampled = np.unique(np.linspace(0, n - 1, min(n, SAMPLE)).astype(np.int64))
-    sample = train[sampled]
+    sample = items[sampled]
     ranks = np.array([max(1, round((len(sample) - 1) * percent / 100)) for percent in NEAREST_PERCENT])
     thresholds = np.empty((len(ranks), n))
     for rows in slices(n, SAMPLE_ROWS):
-        examples = train[rows]
+        examples = query[rows]
         squared = squared_distances(examples, sample)
         themselves = np.flatnonzero((sampled >= rows.start) & (sampled < rows.stop))
         squared[sampled[themselves] - rows.start, themselves] = np.inf

@@ -133,8 +133,12 @@ def write(
     sources: Mapping[str, str | None],
     *,
     labels_only: bool = False,
+    check: Callable[[Items], None] | None = None,
 ) -> Path:
-    """The path of the file with the blocks of a reader and the checksums of its ``sources``; none after an error."""
+    """The path of the file with the blocks of a reader and the checksums of its ``sources``; none after an error.
+
+    ``check`` is called with all items, mapped from the disk, before the file gets its name.
+    """
     path = path_of(card)
     if labels_only:
         path = labels_path_of(card)
@@ -147,6 +151,9 @@ def write(
     ):
         sha256 = _fill(card, file, blocks, labels_only)
         file.attrs.update(card=card.name, sources=canonical_json(dict(sources)), content_sha256=sha256)
+        if check is not None:
+            file.flush()
+            check(stored_file.read_items(card, file, temporary, 0))
     return path
 
 

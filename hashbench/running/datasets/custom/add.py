@@ -1,9 +1,11 @@
 """Stores the user's data as a data set: the items and labels in the data folder, and a card of their own."""
 
+import math
 import os
 import re
 import shlex
 import shutil
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, fields
@@ -12,21 +14,23 @@ from typing import Any
 
 from hashbench.foundation import paths
 from hashbench.foundation.config import parse, toml_value
-from hashbench.foundation.errors import HashbenchError, printable
-from hashbench.foundation.files import locked, require_writable, write_text
+from hashbench.foundation.errors import HashbenchError, printable, retold
+from hashbench.foundation.files import atomic, locked, remove_parts, require_writable
 from hashbench.foundation.progress import with_bar
 from hashbench.foundation.registry import canonical
 from hashbench.running.datasets import neighbours, store
 from hashbench.running.datasets.card import Card, card_files
 from hashbench.running.datasets.custom import files, folder, vectors
 from hashbench.running.datasets.custom.data import WHITE, CustomData, FileOptions, Rule
+from hashbench.running.datasets.neighbours import StoredNeighbours, StoredRows
 from hashbench.running.datasets.protocol import Neighbours
-from hashbench.running.datasets.readers import Block
-from hashbench.running.datasets.split import split
+from hashbench.running.datasets.readers import Block, Items
+from hashbench.running.datasets.split import Split, split
+from hashbench.scoring.relevance.labels import Labels
 
 PROTOCOL = "own"  # its name
 KINDS = {  # of data: in words, and the options that are not for them
-    "folder": ("a folder of images", "items labels metric"),
+    "folder": ("a folder of images", "items labels metric neighbours"),
     "arrays": ("a file of arrays", "size"),
 }
 TAKEN = {"cards", "weights"}  # folders of the data folder
@@ -45,9 +49,16 @@ def require_name(name: str, *, replace: bool) -> str:
         raise HashbenchError(f"{stem}: {card} is a data set of this name: choose another name")
     if card is not None and not replace:
         raise HashbenchError(f"{stem} is there already: --replace replaces it")
-    if card is None and (path := paths.data() / stem / f"{stem}.h5").exists():
-        raise HashbenchError(f"{path}: there is no card of these data: remove the file, or choose another name")
+    place = paths.data() / stem
+    if card is None and place.exists() and not _is_left_over(place):
+        raise HashbenchError(f"{place}: it exists and is no data set of yours: choose another name, or --data DIR")
     return stem
+
+
+def _is_left_over(place: Path) -> bool:
+    """True where an interrupted command may have left the folder: it holds no more than the file of the data set."""
+    its_file = re.compile(rf"{place.name}\.h5$|\.{place.name}\.h5\.")
+    return place.is_dir() and all(its_file.match(path.name) for path in place.iterdir())
 
 
 def open_data(paths: Sequence[Path], options: FileOptions) -> CustomData:
@@ -75,9 +86,10 @@ def open_data(paths: Sequence[Path], options: FileOptions) -> CustomData:
 
 def _of_arrays(paths: Sequence[Path], options: FileOptions) -> CustomData:
     """The items and labels in files of arrays, or the vectors where there are no labels or the nearest are relevant."""
-    if options.metric is not None and options.labels is not None:
-        raise HashbenchError("--labels: with --metric the nearest items are relevant: not both")
-    if options.metric is not None or not any(files.has_labels(path, options.labels) for path in paths):
+    by_distance = options.metric is not None or options.neighbours is not None
+    if by_distance and options.labels is not None:
+        raise HashbenchError("--labels: with --metric or --neighbours the nearest items are relevant: not both")
+    if by_distance or not any(files.has_labels(path, options.labels) for path in paths):
         return vectors.read(paths, options)
     return files.read(paths, options.items, options.labels)
 
@@ -89,30 +101,77 @@ def add(name: str, data: CustomData, rule: Rule, options: FileOptions, *, replac
         values = _values(stem, data, rule, options)
         card = parse(Card, {**values, "name": stem}, stem)
         place = store.path_of(card).parent
+        remove_parts(place, f"{stem}.h5")
+        remove_parts(paths.custom_cards(), f"{stem}.toml")
         require_writable(place, data.size_bytes + (16 << 20), instead="--data")
         try:
-            store.write(card, _blocks(data, f"{stem}: convert"), {})
-        finally:
-            with suppress(OSError):  # it holds the data
-                place.rmdir()
-        values["content_sha256"] = store.stated_sha256(card)
-        write_text(_card_path(stem), card_text(values))
+            with atomic(_card_path(stem)) as temporary:
+                # a full disk is met before old data are replaced; the checksum has the length that it will have
+                temporary.write_text(card_text(values | {"content_sha256": "0" * 64}), encoding="utf-8")
+                nearest: StoredNeighbours | None = None
+
+                def find_neighbours(items: Items) -> None:
+                    nonlocal nearest
+                    nearest = _neighbours(card, data, items)
+
+                store.write(card, _blocks(data, f"{stem}: convert"), {}, check=find_neighbours)
+                values["content_sha256"] = store.stated_sha256(card)
+                temporary.write_text(card_text(values), encoding="utf-8")
+        except BaseException:
+            if not _card_path(stem).exists():
+                (place / f"{stem}.h5").unlink(missing_ok=True)
+                with suppress(OSError):  # it holds something else
+                    place.rmdir()
+            raise
         paths.read_again()
-        if replace:
-            for part in MADE_LATER:
-                shutil.rmtree(place / part, ignore_errors=True)
-        return parse(Card, {**values, "name": stem}, stem)
+        for part in MADE_LATER:
+            shutil.rmtree(place / part, ignore_errors=True)
+        card = parse(Card, {**values, "name": stem}, stem)
+        if nearest is not None:
+            stored = store.open_dataset(card)
+            neighbours.write(neighbours.path_of(stored, _split(card, stored.labels), _rule(card)), nearest)
+        return card
+
+
+def nearest_of(card: Card) -> StoredNeighbours:
+    """The nearest items of the queries of a data set of vectors without labels."""
+    data = store.open_dataset(card)
+    return neighbours.stored_neighbours(data, _split(card, data.labels), _rule(card), progress=True)
 
 
 def warnings_of(card: Card) -> list[str]:
-    """Warnings about the nearest items of the queries, which are computed; none of data with labels."""
-    protocol = card.protocol(PROTOCOL)
-    rule = protocol.relevance
-    if not isinstance(rule, Neighbours):
-        return []
-    data = store.open_dataset(card)
-    chosen = split(data.labels, protocol, card.name, PROTOCOL)
-    return neighbours.stored_neighbours(data, chosen, rule, progress=True).warnings(rule.k)
+    """Warnings about these nearest items, of which as many count as the protocol says."""
+    return nearest_of(card).warnings(_rule(card).k)
+
+
+def _split(card: Card, labels: Labels) -> Split:
+    return split(labels, card.protocol(PROTOCOL), card.name, PROTOCOL)
+
+
+def _rule(card: Card) -> Neighbours:
+    rule = card.protocol(PROTOCOL).relevance
+    assert isinstance(rule, Neighbours)
+    return rule
+
+
+def _neighbours(card: Card, data: CustomData, items: Items) -> StoredNeighbours | None:
+    """The nearest items of the queries, which may come with the vectors; None of data with labels.
+
+    Raises HashbenchError for vectors that cannot be compared, and if those that came are not the nearest.
+    """
+    if data.metric is None:
+        return None
+    chosen = _split(card, data.labels.labels)
+    rule = _rule(card)
+    queries = StoredRows(items, chosen.query_ids)
+    database = StoredRows(items, chosen.database_ids)
+    if data.neighbours is not None:
+        ids = data.neighbours.whole()
+        nearest = neighbours.verified_neighbours(data.neighbours.where, ids, queries, database, rule.metric)
+        if nearest.ids.shape[1] == neighbours.depth_of(rule, database.shape[0]):
+            return nearest
+    with retold(lambda fault: f"{data.paths[0]}: {fault}", HashbenchError):
+        return neighbours.computed(queries, database, rule, progress=True)
 
 
 def remove(stem: str) -> None:
@@ -178,10 +237,14 @@ def _blocks(data: CustomData, what: str) -> Iterator[Block]:
     for items in with_bar(data.blocks(), what, "item", data.n_items, size=len):
         part = slice(start, start + len(items))
         start = part.stop
+        if not data.is_images:
+            data.spread.add(items)
         names = data.names
         if names is not None:
             names = names[part]
         yield Block(items, data.labels.labels[part], names)
+    if data.spread.n_constant == math.prod(data.shape):
+        raise HashbenchError(f"{data.paths[0]}: all items are the same: features that differ are expected")
 
 
 def card_text(values: Mapping[str, Any]) -> str:
@@ -191,4 +254,6 @@ def card_text(values: Mapping[str, Any]) -> str:
     lines = []
     for head, table in tables.items():
         lines.append(head + "\n".join(f"{key} = {toml_value(value)}" for key, value in table.items()))
-    return "\n".join(lines) + "\n"
+    text = "\n".join(lines) + "\n"
+    assert tomllib.loads(text) == values
+    return text

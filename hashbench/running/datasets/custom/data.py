@@ -11,9 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.foundation.errors import HashbenchError, counted, printable, retold
+from hashbench.running.datasets.neighbours import CHECKED
 from hashbench.running.datasets.protocol import Metric
 from hashbench.running.datasets.readers import Items
 from hashbench.running.datasets.stored_file import label_counts
+from hashbench.scoring.codes.files import StoredArray
 from hashbench.scoring.relevance.labels import Labels, class_ids, class_names, combinations_note
 
 WHOLE_DATABASE = "the whole database is trained on"
@@ -32,6 +34,7 @@ class FileOptions:
     labels: str | None = None
     size: int | None = None
     metric: Metric | None = None  # of vectors without labels
+    neighbours: str | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +76,38 @@ class CustomLabels:
         return self.names[label]
 
 
+class Spread:
+    """The lowest and the highest value of each feature among the blocks that were added."""
+
+    def __init__(self) -> None:
+        self.ends: NDArray[np.float32] | None = None  # [2, d]
+
+    def add(self, items: Items) -> None:
+        """Adds a block [n, d]."""
+        lowest = items.min(axis=0)
+        highest = items.max(axis=0)
+        if self.ends is not None:
+            lowest = np.minimum(lowest, self.ends[0])
+            highest = np.maximum(highest, self.ends[1])
+        self.ends = np.stack([lowest, highest]).astype(np.float32)
+
+    @property
+    def n_constant(self) -> int:
+        """The number of features that are the same for all items."""
+        if self.ends is None:
+            return 0
+        lowest, highest = self.ends
+        return int((lowest == highest).sum())
+
+    def notes(self, where: str) -> list[str]:
+        """Notes about features that tell no items apart, a line each."""
+        if self.ends is None or not self.n_constant:
+            return []
+        n = self.n_constant
+        d = self.ends.shape[1]
+        return [f"{where}: {n:,} of {d:,} features are the same for all items, and tell none apart"]
+
+
 @dataclass(frozen=True, eq=False)
 class CustomData:
     """Items of ``shape`` ([height, width, channels] images or [d] features) with labels; ``names`` [n] may be None.
@@ -87,13 +122,18 @@ class CustomData:
     names: NDArray[np.bytes_] | None = None
     n_ignored: int = 0
     n_queries: int = 0
-    odd: list[str] = field(default_factory=list)  # about the items, complete when they were stored
+    spread: Spread = field(default_factory=Spread)  # of features, complete when they were stored
     metric: Metric | None = None  # of vectors without labels, whose nearest are relevant
+    neighbours: StoredArray | None = None  # rows of the database [q, k], as a file has them
 
     @property
     def notes(self) -> list[str]:
         """The choices that were made, and what is odd, a line each."""
-        return [*self.labels.notes, *self.odd]
+        notes = [*self.labels.notes, *self.spread.notes(str(self.paths[0]))]
+        if self.neighbours is not None:
+            n = self.n_queries
+            notes.append(f"{self.neighbours.where}: neighbours of {min(CHECKED, n):,} of {n:,} queries were checked")
+        return notes
 
     @property
     def is_images(self) -> bool:
@@ -209,31 +249,32 @@ def read_labels(where: str, raw: NDArray[Any]) -> CustomLabels:
     return labels
 
 
-def _of_values(where: str, values: NDArray[Any]) -> CustomLabels:
+def _of_values(where: str, values: NDArray[Any], no_class: str = "a negative number") -> CustomLabels:
     if values.dtype.kind in "SU":
         return _of_text(where, values)
-    whole = np.empty(0, np.int64)
-    if values.dtype.kind in "biuf":
-        with np.errstate(invalid="ignore"):  # a float outside int64 becomes another number
-            whole = values.astype(np.int64)
-    if not np.array_equal(whole, values):
-        expected = "labels are whole numbers, strings, or columns of 0 and 1"
-        raise HashbenchError(f"{where}: {expected}: others, or numbers beyond 64 bits, are in it")
+    expected = "labels are whole numbers, strings, or columns of 0 and 1"
+    fault = f"{where}: {expected}: others, or numbers beyond 64 bits, are in it"
+    if values.dtype.kind not in "biuf":
+        raise HashbenchError(fault)
+    with np.errstate(invalid="ignore"):  # a float outside int64 becomes another number
+        whole = values.astype(np.int64)
+    if (whole != values).any():
+        raise HashbenchError(fault)
     classes = np.unique(whole[whole >= 0])
     labels = np.where(whole < 0, -1, np.searchsorted(classes, whole))
     names: list[str] = []
     if (classes != np.arange(len(classes))).any():
         names = list(map(str, classes))
-    return CustomLabels(labels.astype(np.int64), names, _without_class(where, labels))
+    return CustomLabels(labels.astype(np.int64), names, _without_class(where, labels, no_class))
 
 
-def _without_class(where: str, labels: Labels) -> tuple[str, ...]:
-    """A note about items without a class, if there are any."""
+def _without_class(where: str, labels: Labels, sign: str) -> tuple[str, ...]:
+    """A note about items without a class, if there are any; ``sign`` is what says it."""
     n = int((labels < 0).sum())
     if not n:
         return ()
     items = f"{counted(n, 'item')} of {len(labels):,}"
-    return (f"{where}: negative numbers and empty texts are no class: {items} are relevant to nothing",)
+    return (f"{where}: {sign} is no class: {items} are without one, and relevant to nothing",)
 
 
 def _of_text(where: str, values: NDArray[Any]) -> CustomLabels:
@@ -244,19 +285,24 @@ def _of_text(where: str, values: NDArray[Any]) -> CustomLabels:
     text = np.char.strip(values)
     classes = class_names(text)
     if all(re.fullmatch(r"-?[0-9]{1,18}", name) for name in classes.tolist()):
-        return _of_values(where, np.where(text == "", "-1", text).astype(np.int64))
+        return _of_values(
+            where, np.where(text == "", "-1", text).astype(np.int64), "a negative number or an empty text"
+        )
     labels = class_ids(text, classes)
-    notes = _without_class(where, labels)
+    notes = _without_class(where, labels, "an empty text")
     if (note := combinations_note(classes.tolist())) is not None:
         notes += (f"{where}: {note}",)
     return CustomLabels(labels, classes.tolist(), notes)
 
 
 def _of_columns(where: str, raw: NDArray[Any]) -> CustomLabels:
-    if raw.dtype.kind not in "biuf" or not ((raw == 0) | (raw == 1)).all():
-        raise HashbenchError(f"{where}: labels [n, {raw.shape[1]}] are 0 or 1 for each label: others are in it")
-    columns = raw.astype(np.uint8)
+    if raw.dtype.kind not in "biuf" or not ((raw == 0) | (raw == 1) | (raw == -1)).all():
+        expected = f"labels [n, {raw.shape[1]}] are 0 or 1 (or -1 or 1) for each label"
+        raise HashbenchError(f"{where}: {expected}: others are in it")
+    columns = (raw == 1).astype(np.uint8)
     notes = []
+    if n_negative := int((raw == -1).sum()):
+        notes.append(f"{where}: {n_negative} labels are -1, read as absent")
     if n_without := int((~columns.any(axis=1)).sum()):
         whose = f"{counted(n_without, 'item')} of {len(columns):,}"
         notes.append(f"{where}: {whose} have no label, and are relevant to nothing")

@@ -14,15 +14,6 @@ BYTE_MAX = 255
 ROUNDING = 1e-6  # a norm that differs from 1 by no more is 1, so that a vector of norm 1 stays as it is
 
 
-def require_fit(where: Path | str, items: NDArray[Any], shape: tuple[int, ...], value_max: int | None) -> None:
-    """Raises HashbenchError unless the items have the ``shape`` and values of a hasher; notes dark ones."""
-    require_shape(where, items.shape, items.dtype, shape)
-    require_range(where, items, value_max)
-    # somebody has divided them
-    if items.ndim == 4 and items.dtype.kind == "f" and value_max == BYTE_MAX and items.max() <= 1:
-        note(f"note: {where}: no value is above 1, and images of values 0 to {value_max} are expected")
-
-
 def require_shape(where: Path | str, shape: tuple[int, ...], dtype: np.dtype[Any], item: tuple[int, ...]) -> None:
     """Raises HashbenchError unless an array of ``shape`` holds numbers, of one or more items of the shape ``item``."""
     if shape == item:
@@ -72,3 +63,10 @@ def divided(vectors: NDArray[np.float32], norms: NDArray[np.float64]) -> NDArray
     """The ``vectors`` [n, d] over their ``norms`` [n]; one whose norm is 1 stays as it is."""
     divisors = np.where(np.abs(norms - 1) <= ROUNDING, 1, norms)
     return (vectors / divisors[:, None]).astype(np.float32)
+
+
+def note_if_dark(where: Path | str, items: NDArray[Any], value_max: int | None) -> None:
+    """Prints a note where images of floats are 0 to 1, and the hasher takes 0 to 255: somebody has divided them."""
+    are_images = items.ndim == 4 and items.dtype.kind == "f"
+    if are_images and value_max == BYTE_MAX and items.max() <= 1:
+        note(f"note: {where}: no value is above 1, and images of values 0 to {value_max} are expected")

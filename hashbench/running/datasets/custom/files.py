@@ -142,18 +142,20 @@ def _values(arrays: Arrays, key: str) -> tuple[str, NDArray[Any]]:
     return stored.where, stored.whole()
 
 
-def require_numbers(stored: StoredArray, n_axes: Sequence[int], expected: str) -> None:
-    """Raises HashbenchError unless the array has numbers, some, on as many axes."""
-    if len(stored.shape) not in n_axes or 0 in stored.shape or stored.dtype.kind not in "biuf":
-        raise HashbenchError(f"{stored.where}: {stored.dtype} of shape {stored.shape}: {expected} are expected")
-
-
 def _require_items(stored: StoredArray) -> None:
-    require_numbers(stored, (2, 3, 4), "features [n, d] or images [n, height, width, 1 or 3 channels] of numbers")
-    if len(stored.shape) == 4 and stored.shape[3] not in (1, 3):
-        raise HashbenchError(f"{stored.where}: shape {stored.shape}: images are [n, height, width, 1 or 3 channels]")
-    if len(stored.shape) > 2 and stored.dtype.kind == "f":
-        raise HashbenchError(f"{stored.where}: images of {stored.dtype}: whole numbers from 0 to 255 are expected")
+    shape = stored.shape
+    kind = stored.dtype.kind
+    fault = None
+    if len(shape) not in (2, 3, 4) or 0 in shape:
+        fault = f"shape {shape}: features [n, d] or images [n, height, width, channels] are expected"
+    elif kind not in "biuf":
+        fault = f"{stored.dtype}: numbers are expected"
+    elif len(shape) == 4 and shape[3] not in (1, 3):
+        fault = f"shape {shape}: images are [n, height, width, 1 or 3 channels]"
+    elif len(shape) > 2 and kind == "f":
+        fault = f"images of {stored.dtype}: whole numbers from 0 to 255 are expected"
+    if fault is not None:
+        raise HashbenchError(f"{stored.where}: {fault}")
 
 
 def _blocks(stored: StoredArray, shape: tuple[int, ...]) -> Iterator[Items]:

@@ -51,6 +51,9 @@ def _classes_in(folder: Path) -> list[Path]:
         raise HashbenchError(f"{loose[0]}: an image outside of the subfolders: a subfolder for each class is expected")
     if not subfolders:
         raise HashbenchError(f"{folder}: no subfolder in it: a subfolder of images for each class is expected")
+    for path in subfolders:
+        if path.name.encode("utf-8", "ignore").decode() != path.name:
+            raise HashbenchError(f"{printable(str(path))}: a name that is not UTF-8: rename the folder")
     return subfolders
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.foundation.array_like import as_array
-from hashbench.running.datasets.custom.expected import require_fit
+from hashbench.running.datasets.custom.expected import note_if_dark, require_range, require_shape
 
 
 def array_of(items: Any, shape: tuple[int, ...], value_max: int | None = None) -> NDArray[Any]:
@@ -20,7 +20,9 @@ def array_of(items: Any, shape: tuple[int, ...], value_max: int | None = None) -
     array = as_array("items", items)
     if array.shape == (0, *shape):
         return array
-    require_fit("items", array, shape, value_max)
+    require_shape("items", array.shape, array.dtype, shape)
+    require_range("items", array, value_max)
+    note_if_dark("items", array, value_max)
     return array
 
 

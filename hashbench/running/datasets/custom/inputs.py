@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.progress import with_bar
-from hashbench.running.datasets.custom.expected import require_fit, require_range, require_shape
+from hashbench.running.datasets.custom.expected import note_if_dark, require_range, require_shape
 from hashbench.running.datasets.custom.files import find
 from hashbench.running.datasets.images import SUFFIXES, decode, is_image
 from hashbench.running.datasets.readers import Items
@@ -38,7 +38,8 @@ def read(path: Path, shape: tuple[int, ...], class_names: Sequence[str] = (), va
         inputs = _from_images(path, shape, class_names)
     else:
         inputs = _from_file(path, shape, class_names)
-    require_fit(path, inputs.items, shape, value_max)
+    require_range(path, inputs.items, value_max)
+    note_if_dark(path, inputs.items, value_max)
     return inputs
 
 
@@ -55,8 +56,10 @@ def read_blocks(path: Path, shape: tuple[int, ...], n: int, value_max: int | Non
     stored, _ = _stored_items(path, shape)
 
     def blocks() -> Iterator[Items]:
-        for block in regrouped((slab for _, slab in stored.slabs()), n):
+        for number, block in enumerate(regrouped((slab for _, slab in stored.slabs()), n)):
             require_range(path, block, value_max)
+            if number == 0:
+                note_if_dark(path, block, value_max)
             yield block
 
     return InputBlocks(stored.shape[0], blocks())

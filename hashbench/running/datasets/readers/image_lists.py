@@ -3,7 +3,6 @@
 The ids number the train list, then what is only in the database list, then the test list, each sorted by base name.
 """
 
-import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,12 +13,13 @@ from typing import BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench.foundation.errors import HashbenchError, printable, retold
+from hashbench.foundation.errors import HashbenchError, retold
 from hashbench.running.datasets.card import Card
-from hashbench.running.datasets.images import blocks
+from hashbench.running.datasets.images import blocks, printable_name
 from hashbench.running.datasets.readers import Block, Files, Reader
 from hashbench.scoring.relevance.labels import Labels
 
+MOST_BYTES = 1 << 28  # the longest published list has 28 MB
 ROLES = ("train", "database", "test")
 
 
@@ -54,15 +54,18 @@ def _read(card: Card, files: Files) -> Iterator[Block]:
         if card.labels == "class":
             n_labels = listed.labels.sum(axis=1, dtype=np.int64)
             if (wrong := np.flatnonzero(n_labels != 1)).size:
-                name = printable(os.fsdecode(listed.names[wrong[0]]))
+                name = printable_name(listed.names[wrong[0]])
                 raise HashbenchError(f"{name} has {n_labels[wrong[0]]} labels; one class is expected")
             labels = listed.labels.argmax(axis=1).astype(np.int64)
     yield from blocks(card, files.images, listed.paths, labels)
 
 
 def lines_of(where: str, file: BinaryIO) -> list[bytes]:
-    """The lines of a text file, without empty ones at its end; raises HashbenchError if it is empty."""
-    lines = file.read().rstrip().splitlines()
+    """The lines of a text file, without empty ones at its end; raises HashbenchError if it is empty or too long."""
+    text = file.read(MOST_BYTES + 1)
+    if len(text) > MOST_BYTES:
+        raise HashbenchError(f"{where}: more than {MOST_BYTES >> 20} MiB: this is no list of images")
+    lines = text.rstrip().splitlines()
     if not lines:
         raise HashbenchError(f"{where}: empty: a line for each image was expected")
     return lines
@@ -86,7 +89,7 @@ def label_rows(where: str, rows: Iterable[bytes], n_labels: int) -> NDArray[np.u
         labels = row.split()
         digits = b"".join(labels)
         if not len(labels) == len(digits) == n_labels or digits.strip(b"01"):
-            shown = printable(os.fsdecode(row))
+            shown = printable_name(row)
             raise HashbenchError(f"{where}: line {number} has {shown}: {n_labels} labels, each 0 or 1, are expected")
         digits_of_rows.append(digits)
     return np.frombuffer(b"".join(digits_of_rows), np.uint8).reshape(-1, n_labels) - ord("0")
@@ -104,21 +107,19 @@ def merge_by_role(lists: Mapping[str, ImageList]) -> ImageList:
         names = lists[role].names
         order = sorted(range(len(names)), key=names.__getitem__)
         if twice := next((names[a] for a, b in pairwise(order) if names[a] == names[b]), None):
-            raise HashbenchError(f"{printable(os.fsdecode(twice))} is twice in the {role} list")
+            raise HashbenchError(f"{printable_name(twice)} is twice in the {role} list")
         sorted_lists.append(lists[role].take(order))
     train, database, test = sorted_lists
     for role, other in (("train", train), ("database", database)):
         if shared := sorted(set(test.names).intersection(other.names)):
-            raise HashbenchError(f"{printable(os.fsdecode(shared[0]))} is in the test list and in the {role} list")
+            raise HashbenchError(f"{printable_name(shared[0])} is in the test list and in the {role} list")
     rows = {name: row for row, name in enumerate(train.names)}
     only = []
     for row, name in enumerate(database.names):
         if name not in rows:
             only.append(row)
         elif (database.labels[row] != train.labels[rows[name]]).any():
-            raise HashbenchError(
-                f"{printable(os.fsdecode(name))} has other labels in the train list than in the database list"
-            )
+            raise HashbenchError(f"{printable_name(name)} has other labels in the train list than in the database list")
     return _joined([train, database.take(only), test])
 
 

@@ -44,7 +44,10 @@ def _matrices(card: Card, file: BinaryIO, stack: ExitStack) -> dict[str, Any]:
     if h5.recognises(head):
         items: dict[str, Any] = {}
         stack.enter_context(h5py.File(file, "r")).visititems(items.__setitem__)
-        return {name: item for name, item in items.items() if isinstance(item, h5py.Dataset)}
+        matrices = {name: item for name, item in items.items() if isinstance(item, h5py.Dataset)}
+        if elsewhere := [name for name, matrix in matrices.items() if matrix.external or matrix.is_virtual]:
+            raise ValueError(f"the data of {elsewhere[0]} are in other files")
+        return matrices
     if head.startswith(NPY):
         shape, by_columns, dtype = header(file)
         return {"array": np.memmap(file, dtype, "r", file.tell(), shape, "F" if by_columns else "C")}

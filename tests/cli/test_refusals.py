@@ -115,6 +115,7 @@ REFUSALS = {
     "dataset add own two_items.npz": "say --items KEY; it holds data, x, y",
     "dataset add own good.npz --items X": "unknown array 'X'",
     "dataset add own good.npz --labels z": "no file, and no array of good.npz",
+    "dataset add own good.npz --queries -1": "--queries -1: a number from 1 is expected",
     "dataset add own good.npz --queries 20/class": "class 0 has 20 items; 20 queries, 0 to train and the database need",
     "dataset add own good.npz --queries 3 --train 2/class": "not both",
     "dataset add own good.npz --size 8": "--size cannot be combined with a file of arrays",

@@ -151,6 +151,12 @@ class Task(Strict):
 class Recipe(Strict):
     """A file of experiments/recipes/: how networks are trained in one task, and what each method was tuned to there."""
 
+    former_keys = {
+        "extends": "a recipe is one complete file: copy the parameters and methods of the other one",
+        "skip": "a recipe is one complete file: leave out what is not for it",
+        "variants": "a recipe is one complete file: write another recipe with its own when",
+        "default_model": 'when = { model = "NAME" } and default_for = "images" or "features"',
+    }
     title: str
     why: str
     when: Task

@@ -1,10 +1,6 @@
 """``hashbench tune``: the same search in any number of processes and after any interruption; another search."""
 
 import json
-import os
-import signal
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +10,6 @@ from support.command_line import status as run
 from support.on_digits import on_digits
 from support.searches import changed_root
 from support.toy_root import declare_table, recipe_of, table_of
-from support.waiting import until
 
 from hashbench.cli.tune import question_of
 from hashbench.foundation import paths
@@ -76,29 +71,6 @@ def goes_on_in_two_processes(searched: Path, hashbench: CommandLine) -> None:
 def test_a_search_with_some_of_its_trials_goes_on_in_two_processes(searched: Path, hashbench: CommandLine) -> None:
     keep(searched, slice(0, 1))
     goes_on_in_two_processes(searched, hashbench)
-
-
-@pytest.mark.slow  # the one above goes on from what a killed search leaves
-def test_a_search_killed_in_the_middle_goes_on_in_two_processes(searched: Path, hashbench: CommandLine) -> None:
-    command = [sys.executable, "-m", "hashbench", "--results", str(paths.results()), *BOTH.split()]
-    killed = subprocess.Popen(command, env=os.environ, stderr=subprocess.DEVNULL, start_new_session=True)
-    try:
-        assert until(lambda: path_of("pair").exists() and len(lines(paths.results())) > 1)
-    finally:
-        os.killpg(killed.pid, signal.SIGKILL)
-        killed.wait()
-    first, *before = path_of("pair").read_text().splitlines()
-    assert 0 < len(before) < 6
-    path_of("pair").write_text(f"{first}\n{before[0]}\n")  # and the others are lost
-    goes_on_in_two_processes(searched, hashbench)
-
-
-def test_a_trial_with_the_settings_of_another_one_has_its_result(searched: Path, hashbench: CommandLine) -> None:
-    before = keep(searched, slice(3, 6), ("lsh",))
-    err = hashbench.done(f"tune lsh digits {OPTIONS} --trials 3").err
-    assert "4 runs of 1 x 3 trials, 3 done, 1 to do" in err
-    *stored, third = path_of("pair").read_text().splitlines()[1:]
-    assert stored == before and json.loads(third) == {**json.loads(before[-1]), "trial": 3}
 
 
 def test_the_trials_that_are_missing_are_printed_and_those_of_equal_settings_as_one_run(

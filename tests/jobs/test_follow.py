@@ -53,14 +53,6 @@ def test_a_task_whose_worker_is_killed_is_done_again_by_another(
     assert capsys.readouterr().err == f"note: db-1.h5: {SIGKILLED}: it is tried again\n"
 
 
-def test_a_task_that_kills_two_workers_ends_all_with_its_name(tmp_path: Path) -> None:
-    tasks = named(["db-1.h5", "db-2.h5"], [partial(sleeps, tmp_path), os.abort])
-    with one_line() as error:
-        list(all_done(tasks, local_pool(2)))
-    assert str(error.value) == "db-2.h5: the worker was ended by SIGABRT, 2 times"
-    assert not [process for process in processes(tmp_path) if lives(process)]
-
-
 def test_an_error_for_the_user_is_a_result_and_is_not_tried_again() -> None:
     tasks = [Call(partial(arrays_in, Path("nothing"))), Call(partial(int, 7))]
     for jobs in (1, 2):

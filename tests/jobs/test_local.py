@@ -81,12 +81,6 @@ def test_gpus_are_given_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
         assert [environment.get(VISIBLE) for environment in gpus_in_turn(jobs, device)] == visible
 
 
-def test_without_gpus_nothing_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
-    for none in ["", "-1"]:
-        monkeypatch.setenv(VISIBLE, none)
-        assert gpus_in_turn(2, "auto") == [{}, {}]
-
-
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGALRM])
 def test_an_interrupt_waits_until_a_worker_has_started(number: signal.Signals) -> None:
     started = []

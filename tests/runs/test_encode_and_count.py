@@ -17,7 +17,7 @@ from hashbench.running.datasets.split import Split
 from hashbench.running.datasets.store import open_dataset
 from hashbench.running.features import open_features
 from hashbench.running.runs.data import open_data
-from hashbench.running.runs.guard import load_hasher, row_of
+from hashbench.running.runs.guard import row_of
 from hashbench.running.runs.row import Row
 from hashbench.running.runs.run import Run
 from hashbench.running.runs.store import Store
@@ -174,15 +174,3 @@ def test_a_set_larger_than_memory_is_encoded_block_by_block(tmp_path: Path, monk
     assert hasher.most == 7
     np.testing.assert_array_equal(found.database.bits(), items[order, :5] > items[order, 5:10])
     assert found.query.shape == (20, 5)
-
-
-def test_codes_of_the_blocks_are_those_of_the_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    store_toy(tmp_path, features(), np.arange(200) % 3, PARTS)
-    row, folder = measured(cell := Run.resolve("toy", "s1", "lsh", {"bits": 24}), tmp_path)
-    saved = files.load(folder / "codes.npz")
-    monkeypatch.setattr(hasher_module, "BLOCK_BYTES", 1)
-    monkeypatch.setattr(hasher_module, "WHOLE_BATCHES", 50)
-    hasher = load_hasher(row, Store(tmp_path / "results"))
-    again = hasher.output(open_data(cell).search_items)
-    assert isinstance(again, BinaryOutput)
-    np.testing.assert_array_equal(again.database.words, saved.database.words)

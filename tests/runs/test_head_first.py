@@ -1,6 +1,5 @@
 """Fine-tuning that starts from a trained head: at its first step the network gives the head's codes."""
 
-from dataclasses import replace
 from pathlib import Path
 from shutil import copytree
 
@@ -14,7 +13,6 @@ from hashbench.foundation import paths
 from hashbench.foundation.config import Setting
 from hashbench.foundation.execution import Execution
 from hashbench.learning.training.hasher import DeepHasher
-from hashbench.learning.training.loop import Trainer
 from hashbench.learning.training.weights import BackboneFile
 from hashbench.running.datasets.card import load_card
 from hashbench.running.runs.command import train_command
@@ -127,24 +125,6 @@ def test_every_layer_is_trained_and_the_centre_stays(weights: BackboneFile, imag
     assert "--set head=trained" in train_command(row)
     again = row_of(spec, store, Execution(device="cpu"), again=True)
     assert again.artefacts["histogram"] == row.artefacts["histogram"]
-
-
-def test_a_checkpoint_goes_on_after_the_head(weights: BackboneFile, tmp_path: Path) -> None:
-    spec = fine_tuned(weights)
-    store = Store(tmp_path / "results")
-    execution = Execution(device="cpu")
-    assert spec.base is not None
-    head = base_hasher(spec.base, store, execution)
-    data = open_data(spec, execution).training(tmp_path, replace(execution, checkpoint_every_s=0), head)
-    objective = torch.nn.Module()
-    objective.n_views = 1  # type: ignore[assignment]
-    first = Trainer(spec.settings, objective, data, "test")  # type: ignore[arg-type]
-    first.hasher.encoder[1].weight.data.fill_(0.5)
-    first.epochs_done = 1
-    first.save_checkpoint_if_due()
-    second = Trainer(spec.settings, objective, data, "test")  # type: ignore[arg-type]
-    second.resume()
-    assert second.hasher.encoder[1].weight.unique().tolist() == [0.5]
 
 
 @pytest.mark.parametrize(

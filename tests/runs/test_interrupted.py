@@ -2,7 +2,6 @@
 
 import json
 import shlex
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -58,14 +57,6 @@ def test_the_command_names_the_run_again(
     assert hashbench.json(*words[2:], "--dry-run")["run"] == found.run
 
 
-def test_how_far_a_run_came_is_read_without_pytorch(monkeypatch: pytest.MonkeyPatch) -> None:
-    cut_off(on_digits("talr_ap", DEEP), 13)
-    for name in ("torch", "hashbench.learning.training.checkpoint"):
-        monkeypatch.setitem(sys.modules, name, None)
-    (found,) = interrupted(Store.default())
-    assert found.share == 0.26
-
-
 def test_what_cannot_be_continued_or_is_none_is_no_interrupted_run() -> None:
     store = Store.default()
     run = on_digits("talr_ap", DEEP)
@@ -80,12 +71,6 @@ def test_what_cannot_be_continued_or_is_none_is_no_interrupted_run() -> None:
     (folder / "config.json").write_text("{")
     (store.run_folder("somebody") / "notes").mkdir(parents=True)
     assert not list(interrupted(store))
-
-
-def test_a_run_that_its_method_refuses_is_no_interrupted_run(hashbench: CommandLine) -> None:
-    refused = ("train", "itq", "digits", "--bits", 65)
-    assert "65 bits from " in hashbench.refused(*refused)
-    assert not list(interrupted(Store.default()))
 
 
 def test_lists_and_status_have_it(hashbench: CommandLine) -> None:

@@ -89,12 +89,6 @@ def test_what_a_recipe_tunes_is_as_the_method_has_it_without_that(root: Path) ->
     assert published.lr == 0.25  # type: ignore[attr-defined]
 
 
-def test_a_given_value_stays(root: Path) -> None:
-    given: dict[str, Setting] = {"bits": 16, "iterations": 9}
-    assert [run("itq", given, each).settings.iterations for each in (None, "our_defaults", "other")] == [9, 9, 9]  # type: ignore[attr-defined]
-    assert run("lsh", {"bits": 16}, "our_defaults").name == run("lsh", {"bits": 16}).name
-
-
 def test_the_recipe_of_a_cell_chooses_the_run(root: Path) -> None:
     (root / "experiments" / "tables").mkdir()
     (root / "experiments" / "tables" / "recipes.toml").write_text(TABLE)

@@ -93,12 +93,6 @@ def test_what_is_done_is_not_done_again(tmp_path: Path) -> None:
         store.write(row)
 
 
-def test_an_unwritable_results_folder_fails_before_training(tmp_path: Path) -> None:
-    (tmp_path / "results").write_text("a file, not a folder")
-    with one_line("cannot be written"):
-        row_of(on_digits("talr-ap", {"bits": 8, "epochs": 100_000}), Store(tmp_path / "results"))
-
-
 def test_another_split_is_another_cell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from hashbench.foundation import paths
 

@@ -3,7 +3,6 @@
 import os
 import platform
 import re
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,6 @@ import numpy as np
 import pytest
 from support.dying import Doomed
 from support.fake_rows import row_of_run
-from support.limits import file_size_limit
 from support.on_digits import on_digits
 from support.one_line import one_line
 
@@ -28,18 +26,6 @@ from hashbench.running.runs.store import Store
 
 LSH = ("lsh", {"bits": 8})
 HERE = f"on {platform.node()}: "
-SKEW_S = 5 * 3600
-SKEWED = f"""
-import time
-from datetime import datetime
-from hashbench.foundation import provenance
-real = time.time
-class Later(datetime):
-    @classmethod
-    def now(cls, zone=None):
-        return datetime.fromtimestamp(time.time(), zone)
-provenance.datetime, time.time = Later, lambda: real() + {SKEW_S}
-"""
 
 
 @pytest.fixture
@@ -127,36 +113,3 @@ def test_the_base_of_a_run_is_sent_with_its_row(tmp_path: Path) -> None:
         (folder / name).write_text("x")
     assert [each.place for each in task.inputs()] == [f"results/runs/{spec.base.name}/hasher.safetensors"]
     assert task.for_node().base_row == row
-
-
-def test_a_full_disk_of_a_node_is_one_line_and_leaves_nothing(
-    node: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The same run is done when there is room."""
-    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")  # of the process that executes the run: it would be cut off
-    spec = on_digits(*LSH)
-    here = row_of(spec, Store(tmp_path / "here"), Execution(device="cpu"))
-    with file_size_limit(4000), one_line() as error:
-        made(spec)
-    assert str(error.value).startswith(f"{HERE}{node}/results/runs/{spec.name}")
-    assert ": cannot be written (File too large): " in str(error.value)
-    assert not list(node.rglob("*.part")) and not list(node.rglob("rows/*.jsonl"))
-    assert row_in(made(spec)).artefacts["histogram"] == here.artefacts["histogram"]
-
-
-def test_the_clock_of_a_node_decides_nothing(node: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A run on a node whose clock is hours ahead is neither too old nor too long; the row says its own time."""
-    (tmp_path / "skew").mkdir()
-    (tmp_path / "skew" / "sitecustomize.py").write_text(SKEWED)
-    search = [str(tmp_path / "skew"), str(Path(node_files.__file__).parents[2]), os.environ.get("PYTHONPATH", "")]
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(search))
-    spec = on_digits(*LSH)
-    here = row_of(spec, Store(tmp_path / "here"), Execution(device="cpu"))
-    row = row_in(made(spec, timeout_s=200))
-    assert row.artefacts["histogram"] == here.artefacts["histogram"]
-    ahead = datetime.fromisoformat(row.utc) - datetime.fromisoformat(here.utc)
-    assert ahead.total_seconds() > SKEW_S - 60
-    assert row.seconds is not None and 0 <= row.seconds.train + row.seconds.encode + row.seconds.score < 200
-    store = Store(tmp_path / "driver")
-    store.write(row)
-    assert row_of(spec, store, Execution(device="cpu")) == row  # it is taken as it is

@@ -13,7 +13,7 @@ from support.one_line import one_line
 
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.files import write_text
-from hashbench.running.runs.row import Row, from_line, to_line
+from hashbench.running.runs.row import Row, to_line
 from hashbench.running.runs.store import Line, Store, lines_in, repeat_name
 
 CELL = SAMPLE_CELLS[0]
@@ -104,8 +104,3 @@ def test_a_second_line_of_a_run_is_a_repeat_and_the_same_line_twice_is_one(tmp_p
     path.write_text(f"{second}\n{first}\n")
     Store(tmp_path).write(row(1, ap=0.5))  # the order of the two stays, and with it their names
     assert [each.metrics["ap"].mean for each in Store(tmp_path).rows()] == [0.75, 0.5, 0.5]
-
-
-def test_a_line_reads_back_to_its_row() -> None:
-    whole = row(3, ap=0.1 + 0.2).model_copy(update={"threads": {"blas": 2}, "peak_memory": 1 << 40})
-    assert from_line(to_line(whole), "rows/digits-s1.jsonl:1") == whole

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 
 import pytest
-from support.on_digits import on_digits
 from support.one_line import one_line
 from support.searches import question, trial
 
@@ -11,7 +10,6 @@ from hashbench.foundation.execution import DEFAULT
 from hashbench.foundation.files import locked
 from hashbench.running.runs.run import Run
 from hashbench.running.runs.run_all import Outcome, Plan
-from hashbench.running.runs.settings import OUR_DEFAULTS
 from hashbench.running.tuning import run as tuning
 from hashbench.running.tuning.choice import choices, finalists
 from hashbench.running.tuning.search import Search, path_of
@@ -97,17 +95,3 @@ def test_the_trials_after_the_first_24_lie_around_the_best_so_far() -> None:
         aps = [0.9 if made.trial == 0 else 0.8 - value / 1000 for made, value in zip(todo, values, strict=True)]
         search = search.with_trials(made.model_copy(update={"ap": ap}) for made, ap in zip(todo, aps, strict=True))
     assert tuning.missing(search, ["itq"], 40, 1, retry=False) == []
-
-
-def test_our_defaults_are_a_trial_that_can_be_chosen_and_is_no_centre_of_others() -> None:
-    search = Search("small", question(["itq"]))
-    (defaults, run), *_ = search.question.trials("itq", 1, 1, {})
-    assert run.settings == on_digits("itq", {"bits": 16}, recipe=OUR_DEFAULTS).settings
-    search = search.with_trials([defaults.model_copy(update={"ap": 0.6}), trial("itq", 1, 0.5), trial("itq", 2, None)])
-    (chosen,) = choices(search)
-    assert chosen.searched == {"iterations": 50}
-    assert chosen.score == 0.6
-    assert chosen.edges == {}
-    assert chosen.n_trials == 2
-    assert chosen.n_failed == 1
-    assert chosen.said("small") == "tune/small.jsonl: trial 0 (our defaults) of 2, held-out AP 0.600"

@@ -1,12 +1,10 @@
 """What a search chose is written into a recipe: its method's tuned keys, and no other line."""
 
 import tomllib
-from pathlib import Path
 
 import pytest
 from support.on_digits import on_digits
 from support.one_line import one_line
-from support.searches import changed_root
 
 from hashbench.foundation.config import Setting
 from hashbench.running.runs.run import Run
@@ -101,23 +99,6 @@ def test_lines_that_it_cannot_change_are_one_line(section: str) -> None:
     with one_line() as caught:
         with_choices("new", HEAD + section, [choice("mihash", lr=2.5)], "heads")
     assert str(caught.value).startswith("new: the values cannot be written between its lines: ")
-
-
-def test_what_a_method_has_from_a_recipe_that_is_extended_stays(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = changed_root(tmp_path, monkeypatch) / "experiments" / "recipes" / "mlp_digits.toml"
-    parent = path.with_name("small_cnn.toml")
-    text = parent.read_text()
-    assert "[methods.dpsh]" in text
-    before = path.read_text()
-    own = before.partition("[methods.")[0].rstrip() + "\n"
-    path.write_text(own)
-    usual = on_digits("dpsh", {"bits": 16, "model": "mlp", "eta": 0.0125})
-    path.write_text(with_choices("mlp_digits", own, [choice("dpsh", eta=0.0125)], "heads"))
-    written = on_digits("dpsh", {"bits": 16, "model": "mlp"})
-    assert written.settings == usual.settings
-    assert written.name.settings == usual.name.settings
 
 
 def test_a_recipe_of_another_network_is_one_line() -> None:

@@ -239,11 +239,6 @@ def from_line(line: str, place: str, *, names_protocol: bool = True) -> Row:
     return row
 
 
-def is_unedited(line: str) -> bool:
-    """Whether the digest at the end of a line is that of its text."""
-    return _unsigned(line)[1] is None
-
-
 def _unsigned(line: str) -> tuple[str, str | None]:
     """The text of a line without its digest; and what is wrong with the digest, if anything."""
     if (signature := _SIGNATURE.search(line)) is None:

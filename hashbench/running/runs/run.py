@@ -286,12 +286,11 @@ def _checked(method: str, entry: Method, settings: Mapping[str, Setting]) -> dic
             raise HashbenchError(f"{method} makes sparse codes, which have no bits: --set d=D --set k=K")
         if key not in fields:
             raise unknown(f"setting of {method}", key, fields)
-        # what no row can hold
-        if isinstance(value, str) and (len(value) > MOST_OF_TEXT or not value.isprintable()):
-            raise HashbenchError(f"{key}={printable(value)}: {MOST_OF_TEXT} characters that can be printed at most")
-        if isinstance(value, int) and abs(value) >= BEYOND_INTEGERS:
-            raise HashbenchError(f"{key}={printable(str(value))}: a number below 2^63 is expected")
         name = str(value)
+        is_large = isinstance(value, int) and abs(value) >= BEYOND_INTEGERS
+        if len(name) > MOST_OF_TEXT or not name.isprintable() or is_large:  # no row can hold it
+            expected = f"a number below 2^63, or at most {MOST_OF_TEXT} characters that can be printed"
+            raise HashbenchError(f"{key}={printable(name)}: {expected}")
         if key == "model":
             if name not in MODELS:
                 raise unknown("model", name, MODELS.like(name))

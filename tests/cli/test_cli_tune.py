@@ -9,7 +9,7 @@ from support.command_line import CommandLine
 from support.command_line import status as run
 from support.on_digits import on_digits
 from support.searches import changed_root
-from support.toy_root import declare_table, recipe_of, table_of
+from support.toy_root import recipe_of
 
 from hashbench.cli.tune import question_of
 from hashbench.foundation import paths
@@ -165,22 +165,6 @@ def test_a_space_or_value_that_has_changed_is_one_line(
     method.write_text(method.read_text().replace(old, new))
     line = hashbench.refused(f"--results {searched} {BOTH}")
     assert complaint in line and line.endswith(": give this search another --name")
-
-
-def test_a_search_goes_on_when_tables_show_the_queries_of_another_protocol(
-    searched: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hashbench: CommandLine
-) -> None:
-    keep(searched, slice(0, 5))
-    root = changed_root(tmp_path, monkeypatch)
-    with (root / "datasets" / "digits.toml").open("a") as card:
-        card.write('\n[protocols.later]\ntitle = "another draw"\ncitation = "hashbench"\n')
-        card.write("queries_per_class = 50\ntrain_per_class = 50\n")
-    declare_table(table_of({"lsh": []}, [16]).replace('"s1"', '"later"'), "shown")
-    paths.read_again()
-    err = hashbench.done(BOTH, "--protocol s1").err
-    assert "6 runs of 2 x 2 trials, 5 done, 1 to do" in err
-    assert "queries of digits later, which tables show now, may be in its lists" in err
-    assert lines(paths.results()) == lines(searched)
 
 
 def test_a_choice_is_judged_by_the_last_ends_of_today(

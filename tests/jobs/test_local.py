@@ -49,9 +49,9 @@ def test_how_a_worker_died_is_one_line(tmp_path: Path) -> None:
         (os.abort, "the worker was ended by SIGABRT"),
     ]:
         worker = Worker(1, {})
-        found = done(worker, work, tmp_path)
+        results = done(worker, work, tmp_path)
         worker.kill()
-        assert isinstance(found, Died) and str(found) == text
+        assert isinstance(results, Died) and str(results) == text
 
 
 def test_what_a_worker_started_ends_with_it(tmp_path: Path) -> None:

@@ -125,11 +125,11 @@ def test_the_digest_of_a_configuration_is_that_of_what_is_read_and_not_of_some_t
     """A forger hides the configuration of the digests where the text of the line is looked through for it."""
     row = json.loads(GOOD)
     del row["row_sha256"]
-    told = json.dumps(row["config"], separators=(",", ":"), sort_keys=True)
+    notes_seen = json.dumps(row["config"], separators=(",", ":"), sort_keys=True)
     row["config"] = {**row["config"], "settings": {**row["config"]["settings"], "lr": 13.0}}
     rest = json.dumps({key: value for key, value in row.items() if key != "run"}, separators=(",", ":"))[1:]
     for key in ('"config":', r'"\u0063onfig":', '"config" :'):
-        shown_first = f'{{"run":"{row["run"]}","config":{told},"config_hash":"x",'
+        shown_first = f'{{"run":"{row["run"]}","config":{notes_seen},"config_hash":"x",'
         text = shown_first + rest.replace('"config":', key, 1)
         line = f'{text[:-1]},"row_sha256":"{hashlib.sha256(text.encode()).hexdigest()}"}}'
         with pytest.raises(CheckFailed, match="cell_hash is not the digest of config"):

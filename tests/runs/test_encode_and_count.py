@@ -113,12 +113,6 @@ def test_relevance_may_be_by_distances_of_features(tmp_path: Path) -> None:
     assert counts[1:].tolist() == [*-np.diff(n_near), n_near[-1]][: len(counts) - 1]
 
 
-def test_labels_beside_distances_are_not_what_is_scored(tmp_path: Path) -> None:
-    store_toy(tmp_path, features(), np.arange(200) % 3, PARTS + NEAREST)
-    _, folder = measured(Run.resolve("toy", "s1", "itq", {"bits": 8}), tmp_path)
-    assert histogram.Histogram.load(folder / "histogram.npz").n_relevant.tolist() == [4] * 20
-
-
 SGD = {"optimiser": "sgd", "momentum": 0.9, "lr": 0.5}
 LINEAR = {"model": "linear", "bits": 12, "epochs": 20, "batch_size": 60, "normalise": "unit_norm", **SGD}
 
@@ -170,7 +164,7 @@ def test_a_set_larger_than_memory_is_encoded_block_by_block(tmp_path: Path, monk
     ids = Split(np.arange(20), order, np.arange(20))
     hasher = Sums()
     rows = (ItemRows(data.items, ids, data.labels[ids]) for ids in (ids.query_ids, ids.database_ids))
-    found = hasher.output(SearchItems("toy", *rows))
+    result = hasher.output(SearchItems("toy", *rows))
     assert hasher.most == 7
-    np.testing.assert_array_equal(found.database.bits(), items[order, :5] > items[order, 5:10])
-    assert found.query.shape == (20, 5)
+    np.testing.assert_array_equal(result.database.bits(), items[order, :5] > items[order, 5:10])
+    assert result.query.shape == (20, 5)

@@ -50,16 +50,16 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def weights(images: np.ndarray, trained: Path, tmp_path: Path) -> BackboneFile:
     folders = {trained / "results": tmp_path / "results", trained / "weights": paths.weights()}
-    for kept, own in folders.items():
+    for kept, local in folders.items():
         if kept.exists():
-            copytree(kept, own)
+            copytree(kept, local)
     spec = classifier_run(load_card("toy"), None, "resnet9", {"epochs": 4, "batch_size": 20, "width": 0.0625}, seed=0)
-    found = pretrain(spec, Store(tmp_path / "results"), Execution(device="cpu")).weights
-    assert found is not None
-    for kept, own in folders.items():
+    result = pretrain(spec, Store(tmp_path / "results"), Execution(device="cpu")).weights
+    assert result is not None
+    for kept, local in folders.items():
         if not kept.exists():
-            copytree(own, kept)
-    return found
+            copytree(local, kept)
+    return result
 
 
 def fine_tuned(of: BackboneFile, **changes: Setting) -> Run:
@@ -97,13 +97,13 @@ def test_at_the_first_step_the_codes_are_the_heads(weights: BackboneFile, images
     data = open_data(spec, execution)
     network = DeepHasher(data.run.settings, (8, 8, 3), 255.0)  # type: ignore[arg-type]
     network.start(torch.from_numpy(images[30:]), None, head)
-    own = network.encode(images)
+    local = network.encode(images)
     of_head = head.encode(open_data(spec.base, execution).items[:])
-    np.testing.assert_allclose(own, of_head, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(local, of_head, rtol=1e-4, atol=1e-5)
     clear = np.abs(of_head) > 1e-4
     assert clear.mean() > 0.99
-    np.testing.assert_array_equal((own > 0)[clear], (of_head > 0)[clear])
-    assert len(np.unique(own > 0, axis=0)) > 1
+    np.testing.assert_array_equal((local > 0)[clear], (of_head > 0)[clear])
+    assert len(np.unique(local > 0, axis=0)) > 1
 
 
 def test_every_layer_is_trained_and_the_centre_stays(weights: BackboneFile, images: np.ndarray, tmp_path: Path) -> None:

@@ -46,15 +46,15 @@ def test_the_command_names_the_run_again(
 ) -> None:
     run = on_digits("talr_ap", settings, **more)
     cut_off(run, epochs)
-    (found,) = interrupted(Store.default(), ["hashbench", "--root", "my root"])
-    assert found.run == str(run.name)
-    assert found.dataset == "digits"
-    assert found.method == "talr_ap"
-    assert found.share == (share if share is not None else pytest.approx(epochs / run.settings.epochs))
-    first, *words = shlex.split(found.command)
+    (result,) = interrupted(Store.default(), ["hashbench", "--root", "my root"])
+    assert result.run == str(run.name)
+    assert result.dataset == "digits"
+    assert result.method == "talr_ap"
+    assert result.share == (share if share is not None else pytest.approx(epochs / run.settings.epochs))
+    first, *words = shlex.split(result.command)
     assert first == "hashbench"
     assert words[:2] == ["--root", "my root"]
-    assert hashbench.json(*words[2:], "--dry-run")["run"] == found.run
+    assert hashbench.json(*words[2:], "--dry-run")["run"] == result.run
 
 
 def test_what_cannot_be_continued_or_is_none_is_no_interrupted_run() -> None:

@@ -166,11 +166,3 @@ def test_a_forged_file_is_refused_in_one_line(store: Store, part: str, change: A
     with pytest.raises(CheckFailed, match=fault) as error:
         list(map(load, runs))
     assert str(error.value).startswith(str(file_of(store))) and "\n" not in str(error.value)
-
-
-def test_only_a_table_of_record_has_such_a_file(store: Store, hashbench: CommandLine) -> None:
-    of_seeds = TABLE.replace('repeats = "splits"\n', "")
-    (paths.root() / "experiments" / "tables" / "of_seeds.toml").write_text(of_seeds)
-    hashbench.done("run of_seeds --seeds 2")
-    hashbench.done("run tiny@full")
-    assert [path.name for path in file_of(store).parent.glob("*.xz")] == ["tiny.npz.xz"]

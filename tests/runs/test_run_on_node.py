@@ -47,9 +47,9 @@ def made(spec: Run, timeout_s: float | None = None) -> Any:
     return run_on_this_node(Sent(task, [], provenance.code()), unread)
 
 
-def row_in(found: Any) -> Row:
-    assert isinstance(found, Made)
-    return found.row
+def row_in(ends: Any) -> Row:
+    assert isinstance(ends, Made)
+    return ends.row
 
 
 def test_a_node_returns_the_row_and_the_files_and_keeps_neither(node: Path, tmp_path: Path) -> None:
@@ -79,8 +79,8 @@ def test_a_run_that_takes_too_long_or_cannot_be_made_has_no_row(node: Path) -> N
     (node / "results").mkdir(parents=True, mode=0o700)
     (node / "results" / "deaths-0").write_text("endless")
     task = Doomed(on_digits(*LSH), Store(Path("driver")), Execution(device="cpu"), timeout_s=3)
-    found = run_on_this_node(Sent(task, [], provenance.code()), unread)
-    assert isinstance(found, TookTooLong) and str(found) == "it took longer than 0.05 minutes (--timeout)"
+    ends = run_on_this_node(Sent(task, [], provenance.code()), unread)
+    assert isinstance(ends, TookTooLong) and str(ends) == "it took longer than 0.05 minutes (--timeout)"
     with one_line() as error:
         made(on_digits("itq", {"bits": 96}))
     assert re.fullmatch(f"{HERE}96 bits from 64 features: at most 64 bits", str(error.value))
@@ -93,9 +93,9 @@ def test_a_run_needs_its_data_its_features_and_its_base(tmp_path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(name)
     spec = Run.resolve("cifar10", "s1", "lsh", {"bits": 8, "features": "gist"})
-    found = RunTask(spec, store, Execution()).inputs()
-    assert [each.place for each in found] == ["data/cifar10/cifar10.h5", "data/cifar10/features/gist.h5"]
-    assert [f"data/{each.file.path.read_text()}" for each in found] == [each.place for each in found]
+    ends = RunTask(spec, store, Execution()).inputs()
+    assert [entry.place for entry in ends] == ["data/cifar10/cifar10.h5", "data/cifar10/features/gist.h5"]
+    assert [f"data/{entry.file.path.read_text()}" for entry in ends] == [entry.place for entry in ends]
     assert RunTask(on_digits(*LSH), store, Execution()).inputs() == []  # it comes with scikit-learn
 
 
@@ -111,5 +111,5 @@ def test_the_base_of_a_run_is_sent_with_its_row(tmp_path: Path) -> None:
     for name in ("hasher.safetensors", "lock", "checkpoint.safetensors"):
         folder.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text("x")
-    assert [each.place for each in task.inputs()] == [f"results/runs/{spec.base.name}/hasher.safetensors"]
+    assert [entry.place for entry in task.inputs()] == [f"results/runs/{spec.base.name}/hasher.safetensors"]
     assert task.for_node().base_row == row

@@ -225,21 +225,21 @@ def test_what_a_recipe_says_of_a_method_are_settings_of_the_method() -> None:
         for method, tuned in recipe.methods.items():
             assert METHODS.get(method).group in ("deep", "shallow")
             assert set(tuned.parameters) <= METHODS.get(method).settings.model_fields.keys()
-            same = [key for key, own in tuned.parameters.items() if recipe.parameters.get(key) == own]
+            same = [key for key, local in tuned.parameters.items() if recipe.parameters.get(key) == local]
             assert not same, f"{recipe.title}, {method}: the recipe says so of {', '.join(same)} already"
 
 
 @pytest.mark.parametrize("model", ["linear", "kernel"])
 @pytest.mark.parametrize("method", DEEP)
 def test_a_protocol_of_validation_has_the_settings_of_the_one_it_is_of(method: str, model: str) -> None:
-    own, other = (
+    local, other = (
         Run.resolve("usps", protocol, method, {"bits": 64, "model": model, "lr": 0.7})
         for protocol in ("structhash", "structhash_validation")
     )
-    assert own.settings == other.settings
-    assert own.name.identity == other.name.identity
-    assert own.name.data != other.name.data
-    assert own.settings.model_dump()["epochs"] == 100
+    assert local.settings == other.settings
+    assert local.name.identity == other.name.identity
+    assert local.name.data != other.name.data
+    assert local.settings.model_dump()["epochs"] == 100
 
 
 def test_a_method_states_no_model_but_that_of_its_authors() -> None:

@@ -29,8 +29,8 @@ def test_trials_with_the_same_settings_are_one_run(monkeypatch: pytest.MonkeyPat
     assert len({str(run.name) for run in asked}) == len(asked) == 3  # the method has three points
     assert [number for _, number, _, _ in sorted(last.trials)] == [0, 1, 2, 3, 4, 5, 6]
     assert Search.load("small") == last
-    reasons = {each.searched["centre"]: each.reason for each in last.trials.values()}
-    assert all(each.reason == reasons[each.searched["centre"]] for each in last.trials.values())
+    reasons = {entry.searched["centre"]: entry.reason for entry in last.trials.values()}
+    assert all(entry.reason == reasons[entry.searched["centre"]] for entry in last.trials.values())
     assert tuning.missing(last, ["lsh"], 6, 1, retry=False) == []
     assert len(tuning.missing(last, ["lsh"], 6, 1, retry=True)) == 7
 
@@ -39,11 +39,11 @@ def test_trials_that_another_process_added_meanwhile_stay(monkeypatch: pytest.Mo
     monkeypatch.setattr(tuning, "run_all", lambda runs, *_: (Outcome(run, None, "ours") for run in runs))
     search = Search("small", question(["lsh"]))
     todo = tuning.missing(search, ["lsh"], 1, 1, retry=False)
-    theirs = [each.ended(None, "theirs") for each, _ in todo[:1]]
+    theirs = [entry.ended(None, "theirs") for entry, _ in todo[:1]]
     Search("small", question(["lsh", "itq"])).with_trials([*theirs, trial("itq", 1, 0.5)]).save()
     *_, last = tuning.made(search, todo, DEFAULT, Plan())
     assert Search.load("small") == last
-    assert [(key[0], key[1], each.reason) for key, each in sorted(last.trials.items())] == [
+    assert [(key[0], key[1], entry.reason) for key, entry in sorted(last.trials.items())] == [
         ("itq", 1, None),
         ("lsh", 0, "theirs"),
         ("lsh", 1, "ours"),

@@ -84,12 +84,12 @@ def test_a_damaged_file_is_one_line(change: Callable[[list[str]], list[str]], li
 def test_trials_are_named_and_numbered_by_what_they_are() -> None:
     asked = question(["itq"])
     two, three = ([trial for trial, _ in asked.trials("itq", n, 2, {})] for n in (2, 3))
-    assert three[:6] == two and len({each.run for each in three}) == 8
-    assert [(each.trial, each.study) for each in two] == [(0, 0), (0, 1), (1, 0), (1, 1), (2, 0), (2, 1)]
+    assert three[:6] == two and len({entry.run for entry in three}) == 8
+    assert [(entry.trial, entry.study) for entry in two] == [(0, 0), (0, 1), (1, 0), (1, 1), (2, 0), (2, 1)]
     assert {run.name.seed for trial, run in asked.trials("itq", 1, 2, {})} == {0, 1}
     more_studies = {trial.key: trial.run for trial, _ in asked.trials("itq", 2, 3, {})}
     assert {trial.key: trial.run for trial in two}.items() <= more_studies.items()
     # what the other method has in the same search does not matter
     assert [trial for trial, _ in question().trials("itq", 2, 2, {})] == two
     other = question(["itq"], settings={"bits": 24})
-    assert not {trial.run for trial, _ in other.trials("itq", 2, 2, {})} & {each.run for each in two}
+    assert not {trial.run for trial, _ in other.trials("itq", 2, 2, {})} & {entry.run for entry in two}

@@ -38,7 +38,7 @@ CODES = "codes.npz"  # the file that an output saves in the folder of a run
 NO_CODES = "its queries are no codes, so that nothing is searched by Hamming distance"
 BLOCK_BYTES = 64 << 20  # the most bytes of items in memory at once
 # The metrics in every row of codes; the saved histogram gives any other metric later, without a new run.
-OF_CODES = ("ap", "ap_worst", "ap_best", "ap(norm=retrieved)@1000", "ap(norm=retrieved)@5000")
+OF_CODES: tuple[str, ...] = ("ap", "ap_worst", "ap_best", "ap(norm=retrieved)@1000", "ap(norm=retrieved)@5000")
 OF_CODES += ("ndcg", "ndcg@100", "precision@100", "precision@r2", "recall@100")
 WHOLE_BATCHES = 1000  # items of a batch: a block is whole batches, so every bit is as if all were encoded at once
 

@@ -27,7 +27,14 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float32]
 # the metrics in every row of a search in buckets
-OF_RETRIEVAL = ("suf", "suf@4", "suf@16", "rerank_precision@1", "rerank_precision@4", "rerank_precision@16")
+OF_RETRIEVAL: tuple[str, ...] = (
+    "suf",
+    "suf@4",
+    "suf@16",
+    "rerank_precision@1",
+    "rerank_precision@4",
+    "rerank_precision@16",
+)
 
 
 class SparseHasher(ABC):

@@ -242,10 +242,10 @@ def _rule(card: Card, protocol: str | HeldOut | None, split_seed: int | None) ->
     if isinstance(protocol, HeldOut):
         return f"{protocol.of}{HELD_OUT}", protocol, split_seed
     name = card.protocol_name(protocol)
-    own = card.protocol(name)
-    if split_seed in (None, own.seed):
-        return name, own, None
-    return name, with_seed(own, split_seed, f"{card.name} {name}"), split_seed
+    rule = card.protocol(name)
+    if split_seed is None or split_seed == rule.seed:
+        return name, rule, None
+    return name, with_seed(rule, split_seed, f"{card.name} {name}"), split_seed
 
 
 def _entry(method: str, budget: str | None) -> Method:

@@ -372,7 +372,10 @@ def _of_method(method: str, names: Mapping[str, str], without: Iterable[str] = (
 def _layers_of_method(method: str) -> list[tuple[Mapping[str, str], dict[str, Sourced]]]:
     """The values of the method's file for all runs, and those of its variants, each with its condition."""
     file = method_file(method)
-    layers = [({}, "", file.parameters), *((v.when.names, v.why, v.parameters) for v in file.variants)]
+    layers: list[tuple[dict[str, str], str, Parameters]] = [
+        ({}, "", file.parameters),
+        *((v.when.names, v.why, v.parameters) for v in file.variants),
+    ]
     return [
         (when, {key: parameter.sourced(parameter.note or why) for key, parameter in parameters.items()})
         for when, why, parameters in layers

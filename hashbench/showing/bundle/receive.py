@@ -9,7 +9,7 @@ from hashbench.foundation.errors import CheckFailed, HashbenchError
 from hashbench.learning.contract import CODES
 from hashbench.running.runs import query_scores
 from hashbench.running.runs.diff import store_at
-from hashbench.running.runs.merge import Merged, MergeOutcome, merge
+from hashbench.running.runs.merge import WRITTEN, Merged, merge
 from hashbench.running.runs.row import Row
 from hashbench.running.runs.store import Damaged, Store
 from hashbench.showing.bundle import archive, pack, state
@@ -106,6 +106,6 @@ def receive(
                 query_scores.merge(source.store, into)
                 if source.is_bundle:
                     received.evidence += pack.collect((merged.row for merged in received.rows), source.store, say, into)
-    new = {merged.row.run for merged in received.rows if merged.outcome in MergeOutcome.written()}
+    new = {merged.row.run for merged in received.rows if merged.outcome in WRITTEN}
     received.not_scored = [run for run in not_scored if run in new]
     return received

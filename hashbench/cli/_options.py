@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Argument, Context, Option
 
 from hashbench.cli.catalogue import card_of, complete
-from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError, printable
+from hashbench.running.jobs.task import AUTO
 
 if TYPE_CHECKING:
     from hashbench.running.datasets.card import Card
@@ -26,7 +27,18 @@ ProtocolName = Annotated[str | None, Option(help="Needed if the data set has sev
 Metric = Annotated[str, Option(metavar="METRIC", help="What is compared: hashbench list metrics.")]
 
 
-Jobs = Annotated[int, Option(min=1, help="Runs at the same time.")]
+def _number_of_jobs(text: str | int) -> int:
+    """The number of jobs that --jobs names; AUTO for auto."""
+    if text == "auto":
+        return AUTO
+    if not re.fullmatch("[1-9][0-9]{0,3}", str(text)):
+        raise HashbenchError(f"--jobs {printable(str(text))}: a whole number from 1 on, or auto")
+    return int(text)
+
+
+Jobs = Annotated[
+    int, Option(parser=_number_of_jobs, metavar="N|auto", help="Runs at the same time; auto: as many as fit.")
+]
 Device = Annotated[str, Option(help="auto, cpu, cuda or cuda:N.")]
 TrainingDevice = Annotated[str, Option(help="auto, cpu, cpu:N (threads), cuda or cuda:N.")]
 SEEDS = "Runs of each cell, with seeds 0 to N - 1."

@@ -12,6 +12,7 @@ from hashbench.cli._options import SEEDS, TABLES, Device, Jobs, Splits, pairs_of
 from hashbench.cli._terminal import duration
 from hashbench.foundation.errors import HashbenchError, printable
 from hashbench.foundation.execution import Execution
+from hashbench.foundation.parallel import available_cores
 from hashbench.foundation.progress import note
 from hashbench.running.runs.needs import require_device
 from hashbench.running.runs.past import Past
@@ -53,7 +54,7 @@ def command(
     command continues.
 
     With --jobs each run has a process, a share of the cores and a GPU of its own; what it prints is in output.txt of
-    its folder.
+    its folder. --jobs auto measures the memory of the first run.
 
     With --minutes M no run but the first begins after M minutes, and each training stops at a checkpoint; the exit
     code is then 3.
@@ -120,7 +121,7 @@ def _planned(todo: list[Run], store: Store, jobs: int) -> Sheet:
     n_unknown = len(todo) - len(known)
     together = None
     if known:
-        together = max(sum(known) / min(jobs, len(todo)), *known)
+        together = max(sum(known) / min(jobs or available_cores(), len(todo)), *known)
         text = f"about {duration(together)}, by past rows on the machines that made them"
         if n_unknown:
             text += f", and {n_unknown} runs that no past row tells about"

@@ -85,6 +85,7 @@ def test_a_dry_run_says_how_long_the_runs_take(hashbench: CommandLine) -> None:
         answer = hashbench.done(f"run tiny --dry-run --jobs {jobs}")
         assert answer.lines == names_of(*map(run_of, ("lsh", "itq", "agh")))
         assert answer.err.splitlines()[-1] == f"about {hours} hours, {unknown}"
+    assert hashbench.done("run tiny --dry-run --jobs auto").out == answer.out
 
 
 @on_tiny

@@ -264,6 +264,7 @@ REFUSALS = {
     "run digits --seeds 0": "--seeds",
     "run tiny --only bits": "--only 'bits': KEY=VALUE is expected, as in --only bits=32",
     "run tiny --only bits=9": "--only bits=9: unknown bits '9': one of 12, 24",
+    "run tiny --dry-run --jobs 0": "--jobs 0: a whole number from 1 on, or auto",
     "run fixed --splits 2": "split 1: nothing is drawn in cifar10 s2_official, its ids are given: it has one split",
     "run record --seeds 6": "a repeat of record is a split, and searches leave out the queries of 5 splits: 5 at most",
     "run record --splits 2": "--splits 2: the repeats of record are splits: --seeds 2 makes so many",

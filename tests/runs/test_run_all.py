@@ -16,6 +16,7 @@ from support.waiting import lives, until
 
 from hashbench.foundation.execution import Execution
 from hashbench.running.jobs import follow
+from hashbench.running.jobs.task import AUTO
 from hashbench.running.runs import run_all as running
 from hashbench.running.runs.guard import row_of
 from hashbench.running.runs.run import Run
@@ -46,7 +47,7 @@ def outcomes(specs: list[Run], store: Store, plan: Plan = HERE) -> dict[int, Out
 def test_all_are_executed_in_any_number_of_processes(tmp_path: Path) -> None:
     specs = [lsh(seed) for seed in range(3)]
     alone = row_of(specs[0], Store(tmp_path / "alone"))
-    for jobs in (1, 2):
+    for jobs in (1, 2, AUTO):
         store = Store(tmp_path / str(jobs))
         row_of(specs[1], store)
         results = outcomes(specs, store, Plan(jobs))

@@ -10,6 +10,8 @@ from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.files import file_sha256
 from hashbench.foundation.once import once
 
+AUTO = 0  # as a number of jobs: as many as fit
+
 
 class Died(Exception):  # noqa: N818  (what happened, as the reader of a row is told)
     """The worker ended without a result, or its task raised an error that is not for the user; the text says how."""

@@ -1,7 +1,7 @@
 """Many runs, each a task: of this process, of workers that may die, or of a cluster."""
 
 import platform
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -20,10 +20,11 @@ from hashbench.learning.training.settings import N_SHOWN, OFFICIAL, SHA256
 from hashbench.running.datasets.store import path_of
 from hashbench.running.features import path_of as features_path
 from hashbench.running.jobs import ray
+from hashbench.running.jobs.fit import Measured, Usage, jobs_that_fit
 from hashbench.running.jobs.follow import follow
-from hashbench.running.jobs.local import LocalPool, gpus_in_turn, local_pool
+from hashbench.running.jobs.local import LocalPool, gpus_in_turn, local_pool, visible_gpus
 from hashbench.running.jobs.node import RESULTS
-from hashbench.running.jobs.task import Died, DriverFile, Input, Postponed, Stopped, Task
+from hashbench.running.jobs.task import AUTO, Died, DriverFile, Input, Postponed, Stopped, Task
 from hashbench.running.runs.data import open_data
 from hashbench.running.runs.execute import failed_row
 from hashbench.running.runs.guard import is_saved, row_of, stored_row
@@ -145,7 +146,7 @@ def _data_files(spec: Run) -> Iterator[Path]:
 class Plan:
     """How many runs are executed at the same time, here or on the nodes of the Ray cluster at the address ``ray``."""
 
-    jobs: int = 1
+    jobs: int = 1  # AUTO: one is measured, then as many as fit
     timeout_s: float | None = None  # of one run; None: any number
     ray: str | None = None
     cores: int = 1  # of a node, for each run
@@ -180,12 +181,36 @@ def run_all(specs: Sequence[Run], store: Store, execution: Execution, plan: Plan
     if plan.jobs != 1 or plan.timeout_s is not None:
         _extract_missing(specs, execution)
     tasks = [RunTask(spec, store, execution) for spec in specs]
-    pool = local_pool(plan.jobs, plan.timeout_s, gpus_in_turn(plan.jobs, execution.device))
-    instead = partial(_recording, where=f"; what it printed is in {OUTPUT} of its folder")
-    with closing(follow(tasks, pool, ready=partial(_is_ready, []), instead=instead)) as results:
+    is_ready = partial(_is_ready, [])
+    jobs = plan.jobs
+    if jobs == AUTO:
+        # a network takes more than what the other methods do
+        tasks.sort(key=lambda task: not task.spec.method.needs_torch)
+        first = yield from _measured(tasks.pop(0), plan, is_ready)
+        jobs = 1
+        if first is not None and tasks:
+            jobs = jobs_that_fit(first, len(visible_gpus()) if first.gpu else 0)
+    environments = gpus_in_turn(jobs, execution.device)
+    pool = local_pool(jobs, plan.timeout_s, environments)
+    with closing(follow(tasks, pool, ready=is_ready, instead=_recorded_failure)) as results:
         for at, result in results:
             if not isinstance(result, Stopped | _NotBegun):
                 yield _outcome(tasks[at].spec, result)
+
+
+def _measured(task: RunTask, plan: Plan, is_ready: Callable[[RunTask], bool]) -> Generator[Outcome, None, Usage | None]:
+    """Executes one run in a process of its own, yields how it ended, and returns what it used, if it has a row."""
+    pool = LocalPool([{}], plan.timeout_s)
+    usage = None
+    followed = follow([Measured(task)], pool, ready=lambda _: is_ready(task), instead=_recorded_failure)
+    with closing(followed) as results:
+        for _, result in results:
+            row = result
+            if isinstance(result, tuple):
+                row, usage = result
+            if not isinstance(row, Stopped | _NotBegun):
+                yield _outcome(task.spec, row)
+    return usage
 
 
 def _outcome(spec: Run, result: Any) -> Outcome:
@@ -203,6 +228,12 @@ def _is_ready(begun: list[RunTask], task: RunTask) -> bool:
     if is_free:
         begun.append(task)
     return is_free
+
+
+def _recorded_failure(task: Any, died: Died) -> Any:
+    """The task that records that the run died; ``task`` may also be one that measures the run."""
+    run_task: Any = task.task if isinstance(task, Measured) else task
+    return _recording(run_task, died, where=f"; what it printed is in {OUTPUT} of its folder")
 
 
 class _NotBegun(HashbenchError):  # noqa: N818  (what happened)

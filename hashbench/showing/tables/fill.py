@@ -146,7 +146,7 @@ def _follow(
 ) -> tuple[int, list[tuple[Run, str]]]:
     """The number of outcomes, and the failed runs with their reasons, after it has shown each outcome as it arrives.
 
-    So many run ``at_once``; on a Ray cluster nobody knows. On a terminal that is one line: done,
+    So many run ``at_once``; on a Ray cluster, and with --jobs auto, nobody knows. On a terminal that is one line: done,
     running and failed runs, the time left, and the last result.
     """
     failed: list[tuple[Run, str]] = []
@@ -170,7 +170,7 @@ def _follow(
 
 
 def _running(n_left: int, at_once: int | None) -> str:
-    if at_once is None:
+    if not at_once:
         return f"{n_left} waiting or running"
     return f"{min(at_once, n_left)} running"
 

@@ -31,7 +31,7 @@ showing.sheet showing.layout showing.ink showing.inks
 showing.search_sheet showing.evaluation
 showing.export
 showing.tables
-showing.figures
+showing.figures showing.comparison
 showing.bundle showing.report
 showing.bench
 cli __main__

@@ -2,7 +2,6 @@
 
 import os
 import sys
-import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from importlib import import_module
@@ -14,7 +13,7 @@ from typer import Option
 from typer.core import CompletionItem, TyperCommand, TyperGroup  # type: ignore[attr-defined]
 
 from hashbench import __version__
-from hashbench.cli import _interrupts, _output
+from hashbench.cli import _interrupts
 from hashbench.cli._command import Commands
 from hashbench.cli._moved import command_of_today
 from hashbench.cli._terminal import ends_with_what_was_left_out
@@ -218,7 +217,8 @@ def _print_error(error: BaseException) -> int:
         code = error.exit_code
         message = str(error)
     elif isinstance(error, OSError):
-        message = f"{error.filename or _file_of(error)}: {error.strerror or error}"
+        message = f"{error.filename or 'a file, or standard output'}: {error.strerror or error}"
+        _discard(sys.stdout)
     try:
         typer.echo(f"error: {' '.join(message.split())}", err=True)
     except OSError:  # stderr may be full, too
@@ -238,12 +238,3 @@ def _text_of(error: typer.TyperException) -> str:
     if not nearest(key, [option.removeprefix("--") for option in options]):
         text = f"No such option: {name}"
     return f"{text}; a setting of a method is given as --set {key}=VALUE"
-
-
-def _file_of(error: OSError) -> str:
-    """The file of an error that names none: standard output, if the error came from where that is written."""
-    *_, (frame, _line) = traceback.walk_tb(error.__traceback__)
-    if frame.f_code.co_filename in {__file__, _output.__file__, typer.echo.__code__.co_filename}:
-        _discard(sys.stdout)
-        return "standard output"
-    return "a file"

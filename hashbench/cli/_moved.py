@@ -1,19 +1,21 @@
-"""Options and commands of earlier states, and what is taken in their place for one release."""
+"""Options, commands and values of earlier states, and what is taken in their place for one release."""
 
 from collections.abc import Sequence
-from itertools import chain
 
-from hashbench.foundation import paths
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.progress import note
-from hashbench.foundation.registry import canonical
 
 KINDS = ("query", "database", "train")
-# of each command its former options: the words in place of one, {} for its value; or a sentence where there are none
+# of each command its former options and values: the words in place of one, {} for its value; or a sentence
 _LAYOUT = {"--bits": "--layout {}", "--bit-order": "--layout {}"}
 _ARRAYS = {f"--{kind}-{what}": f"--array {kind}-{what}={{}}" for kind in KINDS for what in ("codes", "labels", "ids")}
 _SHARDS = "hashbench eval-shards counts a database in several files"
-_BUDGET = {"--budget": "a table at a budget is TABLE@BUDGET"}  # translated where a table is named: see ``_at_budget``
+_BUDGET = {"--budget": "a table at a budget is TABLE@BUDGET"}
+_VALUES = {
+    "loss=map": "loss=ndcg, or loss=auc",
+    "loss=precision": "loss=ndcg, or loss=auc",
+    "centres=half": "centres=bernoulli, or centres=max_distance",
+}
 _BY_ITSELF = "leave it out, for a GPU does what is faster by itself"
 _IN_PIECES = "codes are held in memory, packed; hashbench eval-shards counts a database of several files"
 OPTIONS = {
@@ -34,10 +36,12 @@ OPTIONS = {
         "--ray": "the option --jobs N counts N shards at a time, and --counts FILE goes on with more",
     },
     "train": {
+        **_VALUES,
         "--threads": "--device cpu:{}",
         **dict.fromkeys(("--compile", "--channels-last"), _BY_ITSELF),
     },
     "speed": {
+        **_VALUES,
         "--threads": "--device cpu:{}",
         "--weights": "any weights are as fast, so --set weights=none",
     },
@@ -48,6 +52,7 @@ OPTIONS = {
         "--checkpoint-every": "a checkpoint is written every 10 seconds",
     },
     "tune": {
+        **_VALUES,
         "--studies": "--repeats {}",
         "--timeout": "a trial that hangs is ended by Ctrl-C, and left out by a narrower space",
     },
@@ -61,8 +66,8 @@ OPTIONS = {
     "compare": {
         "--bit-order": "--layout {}",
         "--csv": "hashbench compare ... --format csv > FILE",
-        "--interval": "the interval holds 95% of the samples",
-        "--samples": "there are 10,000 samples",
+        "--interval": "the interval is that of 95%",
+        "--samples": "the test is a paired t-test, without samples",
         "--top": "the five queries that differ most are shown, and hashbench eval --per-query FILE writes all",
     },
     "show": {"--kind": "hashbench show KIND/NAME, such as method/itq"},
@@ -73,6 +78,10 @@ OPTIONS = {
         **_BUDGET,
         "--figures": "the options --all --write write the figures too",
         "--distinct": "distinct = true in the file of the table, or hashbench show RUN",
+    },
+    "figure": {
+        "agreement": "hashbench table --all --check names the cells that are furthest off",
+        "leaderboard_ranks": "hashbench leaderboard has the ranges of ranks",
     },
     "split": {"--relevance": "docs/datasets.md has what it showed of LabelMe"},
     "search": {
@@ -119,13 +128,12 @@ COMMANDS = {
 def options_of_today(command: str, words: Sequence[str]) -> list[str]:
     """The words of a command with today's options in place of former ones; HashbenchError for one that is gone."""
     moved = OPTIONS.get(command, {})
-    if moved.get("--budget"):
-        parted = (word.split("=", 1) if word.startswith("--budget=") else [word] for word in words)
-        words = _at_budget(command, [*chain.from_iterable(parted)])
     today: list[str] = []
     left = iter(words)
     for word in left:
         option, _, value = word.partition("=")
+        if word in moved:
+            option = word
         if option not in moved:
             today.append(word)
             continue
@@ -138,20 +146,6 @@ def options_of_today(command: str, words: Sequence[str]) -> list[str]:
             raise HashbenchError(f"{option} of hashbench {command} needs a value, and is now {new.format('VALUE')}")
         note(f"note: {option} of hashbench {command} is now {new.format(value)}")
         today += [part.format(value) for part in new.split()]
-    return today
-
-
-def _at_budget(command: str, words: Sequence[str]) -> list[str]:
-    """The words without --budget, and its value behind the names of tables and figures, if there are some."""
-    if "--budget" not in words[:-1]:
-        return [*words]
-    at = words.index("--budget")
-    rest = [*words[:at], *words[at + 2 :]]
-    declared = {*paths.entries("experiments", "tables"), *paths.entries("experiments", "figures")}
-    today = [f"{word}@{words[at + 1]}" if canonical(word) in declared else word for word in rest]
-    if today == rest:
-        return [*words]
-    note(f"note: --budget of hashbench {command} is now TABLE@{words[at + 1]}")
     return today
 
 

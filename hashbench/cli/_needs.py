@@ -70,11 +70,11 @@ def _disk(needs: TableNeeds) -> str:
     parts = []
     if needs.input_bytes:
         parts.append(f"{readable(needs.input_bytes)}{'+' * is_more} for the inputs")
-    if needs.hasher_bytes is None:
-        parts.append("hashers of unknown size")
-    else:
+    hashers = "hashers of unknown size"
+    if needs.hasher_bytes is not None:
         is_more = needs.n_of_known_size < len(needs.runs)
-        parts.append(f"{readable(needs.hasher_bytes)}{'+' * is_more} for the hashers")
+        hashers = f"{readable(needs.hasher_bytes)}{'+' * is_more} for the hashers"
+    parts.append(hashers)
     if needs.peak_memory is not None:
         parts.append(f"{readable(needs.peak_memory)} of memory")
     return ", ".join(parts)

@@ -17,7 +17,7 @@ from hashbench.running.runs.settings import Sourced
 from hashbench.running.runs.store import Store
 from hashbench.scoring.codes.distinct import DistinctCodes
 from hashbench.scoring.metrics import MetricValue, shown
-from hashbench.showing.sheet import Cell, Code, Grid, Number, Sheet, facts, formatted
+from hashbench.showing.sheet import Cell, Code, Grid, Number, Sheet, facts
 
 
 def answer_of_row(row: Row, stored: Row | None, store: Store, after: Sequence[str] = ()) -> Answer:
@@ -105,17 +105,13 @@ def _compared(row: Row, stored: Row) -> Iterator[Grid]:
     yield facts(known)
     rows: list[tuple[Cell, ...]] = []
     for name, value in row.all_metrics().items():
-        if name not in compared.differences:
-            text = "not in the stored row"
-        elif (difference := compared.differences[name]) == 0:
+        text = "not in the stored row"
+        if name in before:
             text = "equal"
-        else:
-            by = "one of them has no mean"
-            if difference is not None:
-                by = f"differs by {difference:+.2g}"
-            mean = before[name].mean
-            stored_mean = "" if mean is None else formatted(mean, ".4f")
-            text = f"stored {stored_mean}, {by}"
+            if (difference := compared.differences[name]) is None:
+                text = "one of them has no mean"
+            elif difference:
+                text = f"stored {before[name].mean:.4f}, differs by {difference:+.2g}"
         rows.append((shown(name), _mean(value), text))
     yield Grid(rows)
 

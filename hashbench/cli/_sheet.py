@@ -1,7 +1,7 @@
 """All about one entry, as ``hashbench show`` prints it: a function for each kind, called as the kind is."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from hashbench.cli._needs import hours_text, table_facts
@@ -14,7 +14,7 @@ from hashbench.learning.models import MODELS
 from hashbench.running.datasets.card import load_card
 from hashbench.running.datasets.status import dataset_status
 from hashbench.running.features import FEATURES
-from hashbench.running.runs.declared import OtherValues, other_values_of, settings_of
+from hashbench.running.runs.declared import other_values_of, settings_of
 from hashbench.running.runs.past import Past
 from hashbench.running.runs.settings import method_file, method_path
 from hashbench.scoring.metrics import METRICS
@@ -45,9 +45,7 @@ def _paper(key: str) -> str:
     entries = papers(broken=str)  # str: hashbench list papers says which entries are broken
     if key not in entries:
         return key
-    title = f"{entries[key].title} [{key}]"
-    authors = cited(key, entries)
-    return title if authors == key else f"{authors}: {title}"
+    return f"{cited(key, entries)}: {entries[key].title} [{key}]"
 
 
 def method(name: str) -> Sheet:
@@ -56,7 +54,17 @@ def method(name: str) -> Sheet:
     path = paths.shown(method_path(name))
     package = METHODS.provider(name)
     settings = settings_of(name)
-    others = other_values_of(name)
+    rows: list[tuple[Cell, ...]] = []
+    for key, setting in settings.items():
+        if setting["source"] == "required":
+            rows.append((key, "none", "you give it, or a recipe (experiments/recipes/) does"))
+        else:
+            source = ": ".join(filter(None, [setting["source"], setting["note"]]))
+            rows.append((key, as_typed(setting["value"]), source))
+    others: list[tuple[Cell, ...]] = []
+    for other in other_values_of(name):
+        when = " ".join(f"{key} {value}" for key, value in other.conditions.items())
+        others.append((when, f"{all_as_typed(other.values)} ({other.why})"))
     base = None
     starts_from = None
     if method.base is not None and method.base.method != name:
@@ -69,7 +77,7 @@ def method(name: str) -> Sheet:
         **{key: getattr(method, key) for key in ("group", "supervision", "needs_torch")},
         **file.model_dump(include={"title", "summary", "paper", "budgets"}),
         **{"name": name, "base": base, "package": package, "file": path, "settings": settings},
-        "variants": [{"conditions": other.conditions, "why": other.why, "values": other.values} for other in others],
+        "variants": [asdict(other) for other in other_values_of(name)],
     }
     known = {
         "paper": _paper(file.paper),
@@ -81,25 +89,12 @@ def method(name: str) -> Sheet:
     }
     grids = [
         facts(file.budgets, "budgets, the first is the default"),
-        Grid([*map(_setting, settings.items())], ["name", "value", "source: note"], "settings"),
-        Grid([*map(_other_values, others)], ["where", "values (why)"], "other values"),
+        Grid(rows, ["name", "value", "source: note"], "settings"),
+        Grid(others, ["where", "values (why)"], "other values"),
     ]
     size = "--set d=D --set k=K" if method.group == "sparse" else "--bits BITS"
     commands = [f"hashbench train {name} DATASET --protocol PROTOCOL {size}"]
     return sheet_of(f"{name} ({method.group} method): {file.title}: {file.summary}", values, known, grids, commands)
-
-
-def _setting(named: tuple[str, Mapping[str, Any]]) -> tuple[Cell, ...]:
-    key, setting = named
-    if setting["source"] == "required":
-        return key, "none", "you give it, or a recipe (experiments/recipes/) does"
-    note = f": {setting['note']}" if setting["note"] else ""
-    return key, as_typed(setting["value"]), f"{setting['source']}{note}"
-
-
-def _other_values(other: OtherValues) -> tuple[Cell, ...]:
-    when = " ".join(f"{key} {value}" for key, value in other.conditions.items())
-    return when, f"{all_as_typed(other.values)} ({other.why})"
 
 
 def dataset(name: str) -> Sheet:
@@ -125,13 +120,10 @@ def dataset(name: str) -> Sheet:
         "paper": "; ".join(_paper(key) for key in (card.citation or "").split(", ") if key),
         "homepage": card.homepage,
     }
-    steps: list[tuple[Cell, ...]] = []
+    steps: dict[str, Cell] = {}
     for number, step in enumerate(status.steps, 1):
-        steps.append((f"{number}.", (Code(step),) if step.startswith("hashbench ") else step))
-    grids = [
-        facts({key: _protocol(rule) for key, rule in rules.items()}, "protocols"),
-        Grid(steps, title="to get it"),
-    ]
+        steps[f"{number}."] = (Code(step),) if step.startswith("hashbench ") else step
+    grids = [facts({key: _protocol(rule) for key, rule in rules.items()}, "protocols"), facts(steps, "to get it")]
     protocol = next(iter(rules), "PROTOCOL")
     commands = [step for step in status.steps[:1] if step.startswith("hashbench ")]
     commands += [f"hashbench split {name} --protocol {protocol} --check"]
@@ -157,23 +149,10 @@ def table(name: str) -> Sheet:
     stored = {row.run: row for row in rows}
     runs = table_status(table, stored, Past.of(rows)).as_json(1)
     needs = table_needs(table, rows)
-    named = {f"{key}s": sorted({getattr(cell, key) for cell in table.cells}) for key in ("method", "dataset", "metric")}
     n_cells = len(table.cells)
     n_published = sum(cell.published is not None for cell in table.cells)
-    labels: dict[str, tuple[dict[str, None], dict[str, None]]] = {}  # of the rows and the columns of each section
-    for cell in table.cells:
-        rows_of_section, columns = labels.setdefault(cell.section, ({}, {}))
-        rows_of_section[cell.row] = None
-        columns[cell.column] = None
-    values: dict[str, Any] = {
-        **{key: getattr(table, key) for key in ("name", "title", "paper", "source", "notes")},
-        "sections": [
-            {"section": title, "rows": [*rows], "columns": [*columns]} for title, (rows, columns) in labels.items()
-        ],
-        **{"n_published": n_published, **named},
-        **{key: value for key, value in runs.items() if key not in ("table", "seeds", "splits")},
-        "needs": needs.as_json(),
-    }
+    values: dict[str, Any] = {key: getattr(table, key) for key in ("name", "title", "paper", "source", "notes")}
+    values |= {"n_published": n_published, **runs, "needs": needs.as_json()}
     n_runs = runs["done"] + runs["failed"] + runs["missing"]
     progress = f"{n_runs}: {runs['done']} done, {runs['failed']} failed, {runs['missing']} missing"
     if (n_bases := len(needs.runs) - n_runs) > 0:
@@ -256,16 +235,12 @@ def model(name: str) -> Sheet:
     values |= {"weights": None, "weights_file": None, "weights_here": None}
     if model.pretrained is not None:
         weights = model.pretrained.weights
-        file = weights.path
-        values |= {"weights": weights.url, "weights_file": str(file), "weights_here": file.is_file()}
-        checksums = {"md5": weights.md5, "sha256": weights.sha256}
-        known = {
-            "weights": weights.url,
-            "checksum": ", ".join(f"{kind} {value}" for kind, value in checksums.items() if value is not None),
-            "file": str(file),
-        }
-        if not file.is_file():
-            known["file"] = f"{file} (not here)"
+        is_here = weights.path.is_file()
+        values |= {"weights": weights.url, "weights_file": str(weights.path), "weights_here": is_here}
+        file = f"{weights.path} (not here)"
+        if is_here:
+            file = str(weights.path)
+        known = {"weights": weights.url, "md5": weights.md5, "sha256": weights.sha256, "file": file}
         if model.takes is not None:
             known["takes"] = f"the features {model.takes}"
         commands += [f"hashbench features DATASET --model {model.takes or name}"]

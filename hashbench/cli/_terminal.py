@@ -4,7 +4,7 @@ import logging
 import os
 import shutil
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING
@@ -25,16 +25,27 @@ COLUMNS = 80  # where the output is a file or a pipe
 NARROWEST = 40  # of a terminal: nothing is cut into shorter lines than that
 
 
-def width() -> int:
-    """The number of columns that a line of the output may have."""
-    return max(NARROWEST, shutil.get_terminal_size((COLUMNS, 24)).columns) if sys.stdout.isatty() else COLUMNS
-
-
 def print_sheet(sheet: Sheet, output: Format, *, as_json: bool = False, level: int = 2) -> None:
     """Prints the sheet in a format, as wide as the terminal; ``as_json`` as JSON."""
-    text = write(sheet, "json" if as_json else output, width=width(), level=level)
+    width = COLUMNS
+    if sys.stdout.isatty():
+        width = max(NARROWEST, shutil.get_terminal_size().columns)
+    text = write(sheet, "json" if as_json else output, width=width, level=level)
     if text.strip():
         echo(text, nl=False)
+
+
+def duration(seconds: float) -> str:
+    """Seconds as people say them.
+
+    >>> duration(0.4), duration(62), duration(7200)
+    ('0.4 s', '1.0 minutes', '2.0 hours')
+    """
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    if seconds < 3600:
+        return f"{seconds / 60:.1f} minutes"
+    return f"{seconds / 3600:.1f} hours"
 
 
 def rows_read() -> "Store":
@@ -52,15 +63,6 @@ def _note_folder(folder: str) -> None:  # once, for a command may read rows seve
     note(f"note: rows are read from {folder}; --results names another folder")
 
 
-def print_notes(texts: Iterable[str]) -> None:
-    for text in texts:
-        echo(f"note: {text}", err=True)
-
-
-def print_error(error: HashbenchError) -> None:
-    echo(f"error: {' '.join(str(error).split())}", err=True)
-
-
 def print_each_error_once() -> Broken:
     """A function that prints each error once: several tables may need one broken entry."""
     printed: set[str] = set()
@@ -68,7 +70,7 @@ def print_each_error_once() -> Broken:
     def print_new(error: HashbenchError) -> None:
         if str(error) not in printed:
             printed.add(str(error))
-            print_error(error)
+            echo(f"error: {' '.join(str(error).split())}", err=True)
 
     return print_new
 

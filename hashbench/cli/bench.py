@@ -97,13 +97,17 @@ def command(
     Execution(device)  # refuses the name of no device
     require_device(device)
     _interrupts.say_that_it_continues()
-    of_vectors = given({"k": k, "rescore": rescore, "target": target})
+    of_vectors = {"k": k, "rescore": rescore, "target": target}
     of_labels = {"seeds": seeds, "tune": tune_trials or None, "features": features, "model": model, "metric": metric}
     names = None if methods is None else _methods(methods)
     lengths = None if bits is None else _whole_numbers("--bits", bits)
-    if _has_neighbours(data, protocol):
-        if others := given(of_labels):
-            raise HashbenchError(f"{others}: not for vectors without labels, whose recall is compared: --k, --rescore")
+    is_of_vectors = _has_neighbours(data, protocol)
+    if others := given(of_labels if is_of_vectors else of_vectors):
+        fault = (
+            "not for vectors without labels" if is_of_vectors else f"for vectors without labels, and {data} has labels"
+        )
+        raise HashbenchError(f"{others}: {fault}")
+    if is_of_vectors:
         factors: Sequence[int] = FACTORS
         if rescore is not None:
             factors = sorted({*_whole_numbers("--rescore", rescore)} - {1})  # 1 is there
@@ -111,8 +115,6 @@ def command(
         choice = vectors.Choice(names, lengths, k, factors, goal, protocol)
         return _compare_codes(data, choice, name, program(context), jobs=jobs, device=device)
     dataset = card_of(data)
-    if of_vectors:
-        raise HashbenchError(f"{of_vectors}: for vectors without labels, and {dataset.name} has labels: --metric")
     if names is None:
         raise HashbenchError(f"--methods is missing: those that are compared on {dataset.name}, such as itq,lsh")
     stem = stem_of(name, dataset.name)

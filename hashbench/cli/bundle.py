@@ -45,8 +45,6 @@ def command(
 
 def _summary(packed: Packed) -> str:
     n = packed.n
-    parts = [counted(len(packed.rows), "row"), f"{n['histograms']:,} with a histogram"]
-    if n["retrievals"]:
-        parts.append(f"{n['retrievals']:,} with a retrieval")
-    parts += [f"{n['codes']:,} with codes", counted(n["lists"], "id list")]
-    return f"{', '.join(parts)}: {packed.size_bytes:,} bytes"
+    counts = f"{n['histograms'] + n['retrievals']:,} with counts, {n['codes']:,} with codes"
+    rows = counted(len(packed.rows), "row")
+    return f"{rows}, {counts}, {counted(n['lists'], 'id list')}: {packed.size_bytes:,} bytes"

@@ -19,7 +19,6 @@ from hashbench.showing.sheet import Grid, Sheet, Value
 
 if TYPE_CHECKING:
     from hashbench.running.datasets.card import Card
-    from hashbench.running.runs.row import Row
 
 RUN = re.compile(r'^\{"run":"([^"\\]+)"', re.MULTILINE)  # in a line of a file of rows
 
@@ -186,20 +185,16 @@ def _declared(entries: Iterable[tuple[str, Any]]) -> Iterator[Entry]:
 
 
 def _runs() -> Iterator[Entry]:
-    return (run_entry(name, row) for name, row in rows_read().named_rows(leave_out))
-
-
-def run_entry(name: str, row: "Row") -> Entry:
-    """A run with its first score and its day."""
-    metrics = {metric: value.mean for metric, value in (row.metrics or row.all_metrics()).items()}
-    score = next((f"{printable(key)} {mean:.4f}" for key, mean in metrics.items() if mean is not None), row.status)
-    marked = "  imported" if row.is_imported else ""
-    marked += f"  by {row.maker}" if row.maker else ""
-    return Entry(
-        name,
-        f"{score}  {row.utc[:10]}{marked}",
-        more={**row.model_dump(include={*OF_RUN, "settings"}), "metrics": metrics},
-    )
+    """The runs, each with its first score and its day."""
+    for name, row in rows_read().named_rows(leave_out):
+        metrics = {metric: value.mean for metric, value in (row.metrics or row.all_metrics()).items()}
+        scores = [f"{printable(key)} {mean:.4f}" for key, mean in metrics.items() if mean is not None]
+        text = f"{(scores or [row.status])[0]}  {row.utc[:10]}"
+        if row.is_imported:
+            text += "  imported"
+        if row.maker:
+            text += f"  by {row.maker}"
+        yield Entry(name, text, more={**row.model_dump(include={*OF_RUN, "settings"}), "metrics": metrics})
 
 
 def run_names() -> list[str]:
@@ -215,16 +210,17 @@ def _typed_runs() -> set[str]:
     return {name for path in files for name in RUN.findall(path.read_text("utf-8", "replace"))}
 
 
-def _metrics() -> Iterator[Entry]:
-    cite = _with_citations()
-    for name, metric in _usable("scoring.metrics", "METRICS"):
-        more = {"paper": metric.paper, "summary": metric.summary}
-        yield Entry(name, cite(metric.summary, metric.paper), more=more)
+def _catalogue(module: str, catalogue: str, *keys: str) -> Callable[[], Iterator[Entry]]:
+    """The entries of a catalogue, each with these attributes; the text is all of them, a paper as a citation."""
 
+    def entries() -> Iterator[Entry]:
+        cite = _with_citations()
+        for name, entry in _usable(module, catalogue):
+            more = {key: getattr(entry, key) for key in keys}
+            text = ". ".join(more[key] for key in keys if key != "paper")
+            yield Entry(name, cite(text, more.get("paper", "")), more=more)
 
-def _models() -> Iterator[Entry]:
-    for name, model in _usable("learning.models", "MODELS"):
-        yield Entry(name, model.summary, more={"summary": model.summary})
+    return entries
 
 
 def _features() -> Iterator[Entry]:
@@ -232,11 +228,6 @@ def _features() -> Iterator[Entry]:
     networks = [(name, model) for name, model in _usable("learning.models", "MODELS") if model.pretrained is not None]
     for name, extractor in (*_usable("running.features", "FEATURES"), *networks):
         yield Entry(name, extractor.summary, more={"summary": extractor.summary})
-
-
-def _conventions() -> Iterator[Entry]:
-    for name, code in _usable("scoring.evaluation.conventions", "CONVENTIONS"):
-        yield Entry(name, f"{code.summary}. {code.source}", more={"source": code.source, "summary": code.summary})
 
 
 def _papers() -> Iterator[Entry]:
@@ -263,8 +254,6 @@ def _cards_here() -> Iterable[str]:
     return {**paths.entries("datasets"), **paths.toml_files([paths.custom_cards()])}
 
 
-CONVENTIONS = "scoring.evaluation.conventions:CONVENTIONS"
-ALL_RUNS = "cli.catalogue:run_names"
 OF_RUN = ("dataset", "protocol", "method", "seed", "split_seed", "budget", "status", "utc", "maker")
 RUN_COLUMNS = (*OF_RUN, "metric", "mean")
 KINDS = {
@@ -289,11 +278,25 @@ KINDS = {
         sheets="_run_sheet",
         columns=RUN_COLUMNS,
     ),
-    "metrics": Kind("metrics of a ranking or of a bucket search", _metrics, "scoring.metrics:METRICS", "metric"),
-    "models": Kind("networks that deep methods train", _models, "learning.models:MODELS", "model"),
+    "metrics": Kind(
+        "metrics of a ranking or of a bucket search",
+        _catalogue("scoring.metrics", "METRICS", "summary", "paper"),
+        "scoring.metrics:METRICS",
+        "metric",
+    ),
+    "models": Kind(
+        "networks that deep methods train",
+        _catalogue("learning.models", "MODELS", "summary"),
+        "learning.models:MODELS",
+        "model",
+    ),
     "features": Kind(
         "features that shallow methods hash", _features, "running.features:FEATURES", "features", is_longer=True
     ),
-    "conventions": Kind("what the evaluation code of other projects computes", _conventions, CONVENTIONS),
+    "conventions": Kind(
+        "what the evaluation code of other projects computes",
+        _catalogue("scoring.evaluation.conventions", "CONVENTIONS", "summary", "source"),
+        "scoring.evaluation.conventions:CONVENTIONS",
+    ),
     "papers": Kind("papers that are cited", _papers),
 }

@@ -71,7 +71,7 @@ def add(
     (images, data, features, x) and labels (label, targets, classes, y) are found; name others with --items and
     --labels. Labels are numbers, strings, or columns of 0 and 1.
     """
-    if queries is not None and not re.fullmatch("[0-9]+(/class)?", queries):
+    if queries is not None and not re.fullmatch("-?[0-9]+(/class)?", queries):
         if query_path is not None:
             raise HashbenchError(f"--queries {queries}: the queries are in {query_path} already")
         query_path = Path(queries)

@@ -29,7 +29,13 @@ def command(
     By default only the headers of the data files are read; --verify reads the whole files.
     """
     installation = _installation()
-    statuses = [_status(name) for name in cards()]
+    statuses = []
+    for name in cards():
+        try:
+            status = dataset_status(card_of(name))
+        except HashbenchError as fault:  # one invalid card must not hide the other data sets
+            status = DatasetStatus(name, "damaged", fault=str(fault))
+        statuses.append(status)
     verified: dict[str, str | None] = {}
     if verify:
         verified = {status.name: _fault_of(status) for status in statuses if status.state in VERIFIABLE}
@@ -40,29 +46,23 @@ def command(
     return Answer(_sheet(installation, statuses, verified), error=error)
 
 
-def _status(name: str) -> DatasetStatus:
-    try:
-        return dataset_status(card_of(name))
-    except HashbenchError as error:  # one invalid card must not hide the other data sets
-        return DatasetStatus(name, "damaged", fault=str(error))
-
-
 def _installation() -> dict[str, Any]:
     code = provenance.code()
     folders = {"root": paths.root(), "shipped": paths.shipped(), "results": paths.results(), "data": paths.data()}
-    # a folder that does not exist yet is on the volume of its nearest parent that does
-    places = {name: (path.absolute(), *path.absolute().parents) for name, path in folders.items()}
-    volumes = {name: next(part for part in parts if part.exists()) for name, parts in places.items()}
+    free = {}
+    for name, folder in folders.items():  # one that does not exist yet is on the volume of its nearest parent that does
+        volume = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
+        free[name] = shutil.disk_usage(volume).free
     official = {name: model.pretrained.weights for name, model in MODELS.usable() if model.pretrained is not None}
-    absent = {name: known.remedy for name, known in official.items() if not known.path.is_file()}
-    packages = {name: known.package for name, known in official.items() if known.package and name not in absent}
-    for name, known in official.items():  # the file is read: its name is no proof
-        if name not in absent and not weights.identify(name, known, known.path, is_given=False).official:
-            fault = "has another checksum than the official file"
-            if name in packages:
-                fault = "is damaged"
-            absent[name] = f"{known.path} {fault}: {known.remedy}"
-            packages.pop(name, None)
+    absent = {}
+    packages = {}
+    for name, known in official.items():
+        if not known.path.is_file():
+            absent[name] = known.remedy
+        elif not weights.identify(name, known, known.path, is_given=False).official:  # its name is no proof
+            absent[name] = f"{known.path} is not the official file, or damaged: {known.remedy}"
+        elif known.package:
+            packages[name] = known.package
     others = {official[name].path.name for name in absent}
     try:
         gpu = provenance.gpu_name() or "none: training runs on the CPU"
@@ -71,7 +71,7 @@ def _installation() -> dict[str, Any]:
     return {
         **{"version": code.version, "commit": code.commit, "dirty": code.dirty},
         "folders": {name: str(folder) for name, folder in folders.items()},
-        "free_bytes": {name: shutil.disk_usage(volume).free for name, volume in volumes.items()},
+        "free_bytes": free,
         "versions": {library: version for library, version in provenance.versions().items() if library != "cuda"},
         "extras": {name: extras.missing(name) for name in extras.extras()},
         "how_to_install": {name: extras.how_to_install(name) for name in extras.extras()},

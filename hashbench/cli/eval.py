@@ -18,9 +18,9 @@ from hashbench.cli._scoring import (
     explicit_of,
     places_of,
 )
-from hashbench.cli._terminal import print_notes
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.files import require_apart
+from hashbench.foundation.progress import note
 from hashbench.scoring.codes.files import CODE_ROLES, IDS, LABEL_ROLES
 from hashbench.scoring.evaluation.saved import Request, are_scored_one_by_one, evaluate
 from hashbench.scoring.histogram.device import usable
@@ -95,7 +95,8 @@ def command(
         write_files(evaluations[0], per_query=per_query, curves=curves, trec_folder=trec)
         sheet = sheet_of(evaluations[0])
     for evaluation in evaluations:
-        print_notes([*evaluation.notes, *evaluation.hints])
+        for line in [*evaluation.notes, *evaluation.hints]:
+            note(f"note: {line}")
     return sheet
 
 

@@ -19,9 +19,9 @@ from hashbench.cli._scoring import (
     explicit_of,
     places_of,
 )
-from hashbench.cli._terminal import print_notes
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.files import require_apart
+from hashbench.foundation.progress import note
 from hashbench.running.jobs.count_shards import count_shards
 from hashbench.running.jobs.shards import Source, shards_of
 from hashbench.scoring.evaluation.evaluation import Evaluation
@@ -85,7 +85,8 @@ def command(
         pair_precision=pairs,
     )
     write_files(evaluation, per_query=per_query, curves=curves)
-    print_notes(evaluation.notes[:FEW])
+    for line in evaluation.notes[:FEW]:
+        note(f"note: {line}")
     if len(evaluation.notes) > FEW:
-        print_notes([f"{len(evaluation.notes) - FEW:,} more such notes: --json has all"])
+        note(f"note: {len(evaluation.notes) - FEW:,} more such notes: --json has all")
     return sheet_of(evaluation)

@@ -14,8 +14,8 @@ from hashbench.foundation.errors import HashbenchError
 from hashbench.running.runs.guard import load_hasher
 from hashbench.running.runs.store import Store
 from hashbench.scoring.codes.files import Explicit, parted
-from hashbench.showing.export.codes import TARGETS, export_codes
-from hashbench.showing.export.description import FILE, FORMS, form_called, read
+from hashbench.showing.export.codes import export_codes
+from hashbench.showing.export.description import FILE, form_called, read
 from hashbench.showing.export.write import export
 from hashbench.showing.sheet import Sheet
 
@@ -35,7 +35,7 @@ def command(
         Option(
             metavar="FORM",
             help="numpy: arrays and a script; onnx: a model (the extra onnx); torch: a program of torch.export. With "
-            "--codes: faiss, pgvector, sqlite-vec, milvus, usearch, sentence-transformers, numpy.",
+            "--codes: faiss, pgvector, sqlite-vec, milvus, usearch, numpy.",
         ),
     ],
     out: Annotated[Path | None, Option(metavar="FOLDER", help="A new folder. Default: RUN-FORM, here.")] = None,
@@ -63,16 +63,12 @@ def command(
 
 
 def _export_codes(source: str, to: str, out: Path | None, explicit: Explicit, program: Sequence[str]) -> Sheet:
-    if to in FORMS and to not in TARGETS:
-        raise HashbenchError(f"--to {to}: of a hash function, not of codes: leave --codes out")
     folder = out or Path(f"{Path(parted(source)[0]).stem}-{to}")
     written = [*map(str, export_codes(source, to, folder, explicit=explicit, program=program))]
     return lines(written, lambda: written)
 
 
 def _export_function(run: str, to: str, out: Path | None, program: Sequence[str]) -> Sheet:
-    if to in TARGETS and to not in FORMS:
-        raise HashbenchError(f"--to {to}: of codes, not of a hash function: add --codes")
     form = form_called(to)
     store = Store.default()
     row = store.named(run)

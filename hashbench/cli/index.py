@@ -1,6 +1,5 @@
 """``hashbench index`` searches items by sparse codes: in the buckets of each query."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -69,33 +68,26 @@ def command(
     return _sheet_of(report, nearest)
 
 
-def _in_words(sizes: dict[str, Any]) -> str:
-    buckets = f"{sizes['d']} buckets, {sizes['k']} an item"
-    return f"{sizes['n_items']:,} items in {buckets}, embeddings of width {sizes['width']}"
-
-
 def _sheet_of(report: dict[str, Any], result: SearchResult) -> Sheet:
     """The items of each query, and the SUF of all."""
     arrays = {name: array.tolist() for name, array in result._asdict().items()}
     candidates = f"{report['mean_candidates']:,.1f} candidates a query, SUF {report['suf']:.2f}"
     opened = f"{report['n_opened_more']:,} opened more than {report['k']}"
-    queries = list(zip(result.ids, result.distances, arrays["n_candidates"], strict=True))
     rows: list[tuple[Cell, ...]] = []
-    for query, (ids, distances, n_candidates) in enumerate(queries):
-        nearest = ", ".join(f"{item} ({distance:.4g})" for item, distance in zip(ids, distances, strict=True))
-        rows.append((str(query), n_candidates, (Code(nearest),)))
-
-    def items() -> Iterator[tuple[Value, ...]]:
-        for query, (ids, distances, _) in enumerate(queries):
-            for rank, (item, distance) in enumerate(zip(ids, distances, strict=True), 1):
-                yield query, rank, int(item), float(distance)
-
+    lines: list[tuple[Value, ...]] = []
+    for query, n_candidates in enumerate(arrays["n_candidates"]):
+        nearest = list(zip(arrays["ids"][query], arrays["distances"][query], strict=True))
+        texts = [f"{item} ({distance:.4g})" for item, distance in nearest]
+        rows.append((str(query), n_candidates, (Code(", ".join(texts)),)))
+        lines += [(query, rank, item, distance) for rank, (item, distance) in enumerate(nearest, 1)]
+    buckets = f"{report['d']} buckets, {report['k']} an item"
+    items = f"{report['n_items']:,} items in {buckets}, embeddings of width {report['width']}"
     return Sheet(
         texts=[
-            (Code(f"{report['items']}: {_in_words(report)}"),),
+            (Code(f"{report['items']}: {items}"),),
             f"{report['n_queries']:,} queries: {candidates}; {opened}",
         ],
         grids=[Grid(rows, ("query", "candidates", "items (distance)"))],
         values=lambda: report | arrays,
-        records=lambda: records(("query", "rank", "item", "distance"), items()),
+        records=lambda: records(("query", "rank", "item", "distance"), lines),
     )

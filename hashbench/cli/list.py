@@ -21,13 +21,16 @@ from hashbench.showing.tables.settings import sheet_of_settings
 KNOWN = (*KINDS, "settings")  # settings are listed for one table only
 
 
-def _kinds(incomplete: str) -> list[str]:
-    return [kind for kind in KNOWN if kind.startswith(incomplete)]
-
-
 def command(
     context: Context,
-    kind: Annotated[str | None, Argument(metavar="KIND", help=", ".join(KNOWN), autocompletion=_kinds)] = None,
+    kind: Annotated[
+        str | None,
+        Argument(
+            metavar="KIND",
+            help=", ".join(KNOWN),
+            autocompletion=lambda incomplete: [kind for kind in KNOWN if kind.startswith(incomplete)],
+        ),
+    ] = None,
     table: Annotated[
         str | None, Argument(metavar="[TABLE]", help="Of settings: the table.", autocompletion=complete("tables"))
     ] = None,

@@ -9,6 +9,7 @@ from typer import Argument, Exit, Option
 
 from hashbench.cli._fill import fill_tables
 from hashbench.cli._options import SEEDS, TABLES, Device, Jobs, Splits, pairs_of
+from hashbench.cli._terminal import duration
 from hashbench.foundation.errors import HashbenchError, printable
 from hashbench.foundation.execution import Execution
 from hashbench.foundation.parallel import available_cores
@@ -61,11 +62,11 @@ def command(
     With --ray runs are tasks of a cluster of nodes with the same hashbench: data are sent to them, rows come back.
     """
     cluster = _cluster(ray)
-    _require_minutes(minutes, cluster.address)
-    if timeout is not None and not 0 < timeout <= LONGEST:
-        raise HashbenchError(f"--timeout {timeout:g}: minutes are expected, more than 0 and at most {LONGEST:,}")
-    if cluster.address is not None and jobs != 1:
-        raise HashbenchError("--jobs cannot be combined with --ray: the cluster runs as many as fit")
+    for option, value in (("--minutes", minutes), ("--timeout", timeout)):
+        if value is not None and not 0 < value <= LONGEST:
+            raise HashbenchError(f"{option} {value:g}: minutes are expected, more than 0 and at most {LONGEST:,}")
+    if cluster.address is not None and (jobs != 1 or minutes is not None):
+        raise HashbenchError("--jobs and --minutes cannot be combined with --ray: they are of the runs of this machine")
     execution = Execution(device=device, progress=True)
     if cluster.address is None and not dry_run:
         require_device(device)
@@ -113,16 +114,6 @@ def _cluster(texts: list[str] | None) -> Cluster:
     return cluster
 
 
-def _require_minutes(minutes: float | None, ray: str | None) -> None:
-    """Raises HashbenchError where runs cannot be stopped after so many minutes."""
-    if minutes is None:
-        return
-    if not minutes > 0:
-        raise HashbenchError(f"--minutes {minutes:g}: more than 0 is expected, such as --minutes 12")
-    if ray is not None:
-        raise HashbenchError("--minutes cannot be combined with --ray: it stops the runs of this machine")
-
-
 def _planned(todo: list[Run], store: Store, jobs: int) -> Sheet:
     """The names of the runs; a note says how long they take."""
     past = Past.of_lines(store.lines(damaged=lambda _: None))
@@ -131,10 +122,10 @@ def _planned(todo: list[Run], store: Store, jobs: int) -> Sheet:
     together = None
     if known:
         together = max(sum(known) / min(jobs or available_cores(), len(todo)), *known)
-        duration = f"{_about(together)}, by past rows on the machines that made them"
+        text = f"about {duration(together)}, by past rows on the machines that made them"
         if n_unknown:
-            duration += f", and {n_unknown} runs that no past row tells about"
-        note(duration)
+            text += f", and {n_unknown} runs that no past row tells about"
+        note(text)
     names = [str(run.name) for run in todo]
     values = {"runs": names, "seconds": together, "runs_of_unknown_duration": n_unknown}
     return Sheet(
@@ -142,11 +133,3 @@ def _planned(todo: list[Run], store: Store, jobs: int) -> Sheet:
         values=lambda: values,
         records=lambda: records(["run"], ([name] for name in names)),
     )
-
-
-def _about(seconds: float) -> str:
-    if seconds >= 3600:
-        return f"about {seconds / 3600:.1f} hours"
-    if seconds >= 60:
-        return f"about {seconds / 60:.0f} minutes"
-    return "less than a minute"

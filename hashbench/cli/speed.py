@@ -7,6 +7,7 @@ from typer import Argument, Option
 from hashbench.cli import _options
 from hashbench.cli._given_run import given_run
 from hashbench.cli._options import DatasetName, ProtocolName
+from hashbench.cli._terminal import duration
 from hashbench.cli.catalogue import complete
 from hashbench.foundation import provenance
 from hashbench.foundation.errors import counted
@@ -55,11 +56,10 @@ def command(
 
 
 def _values(speed: Speed) -> dict[str, Any]:
-    keys = ("n_items", "timed_items", "timed_steps", "timed_s", "items_per_s", "train_s", "encode_s", "score_s")
-    others = ("total_s", "device", "hasher_bytes", "peak_memory", "gpu_memory")
+    values = {key: value for key, value in vars(speed).items() if key not in ("run", "base")}
+    values |= {"items_per_s": speed.items_per_s, "total_s": speed.total_s, "hours": speed.total_s / 3600}
     base = None if speed.base is None else _values(speed.base)
-    values = {key: getattr(speed, key) for key in (*keys, *others)}
-    return {"run": str(speed.run.name), **values, "hours": speed.total_s / 3600, "base": base}
+    return {"run": str(speed.run.name), **values, "base": base}
 
 
 def _facts(speed: Speed) -> dict[str, Cell]:
@@ -88,16 +88,3 @@ def _facts(speed: Speed) -> dict[str, Cell]:
     if speed.run.base is not None:
         known["starts"] = f"from {speed.run.base.name}, which is trained once for all runs that start from it"
     return known
-
-
-def duration(seconds: float) -> str:
-    """Seconds as people say them.
-
-    >>> duration(0.4), duration(62), duration(7200)
-    ('0.4 s', '1.0 min', '2.0 h')
-    """
-    if seconds < 60:
-        return f"{seconds:.1f} s"
-    if seconds < 3600:
-        return f"{seconds / 60:.1f} min"
-    return f"{seconds / 3600:.1f} h"

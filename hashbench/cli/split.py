@@ -11,7 +11,6 @@ from hashbench.cli._options import Dataset, ProtocolName, SplitSeed
 from hashbench.foundation import paths
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.files import require_writable
-from hashbench.foundation.progress import bar
 from hashbench.running.datasets.audit import Audit, audit
 from hashbench.running.datasets.card import Card
 from hashbench.running.datasets.protocol import GIVEN, TO_CHOOSE, HeldOut, Protocol, first_splits
@@ -46,7 +45,8 @@ def command(
     audited = None
     lists: list[Validation] = []
     if check:
-        audited = _audit(card, data, chosen, rule, seed)
+        items = open_dataset(card) if card.embedded or path_of(card).is_file() else data
+        audited = audit(items, chosen, rule, seed)
         lists = _validations(card, data, protocol, chosen, seed)
     path = paths.data() / card.name / "splits" / f"{protocol}-seed{seed}.npz"
     sizes = {role: len(ids) for role, ids in chosen.lists().items()}
@@ -72,12 +72,6 @@ def command(
     except HashbenchError as fault:  # the report is printed even if the file cannot be written
         error = fault
     return Answer(Sheet((Code(str(path)),), grids, notes=notes, values=values, records=lambda: grids[0]), error=error)
-
-
-def _audit(card: Card, labels: DatasetLabels, chosen: Split, rule: Protocol, seed: int) -> Audit:
-    has_items = card.embedded or path_of(card).is_file()
-    with bar(f"{card.name}: check", "list"):
-        return audit(open_dataset(card) if has_items else labels, chosen, rule, seed)
 
 
 def _validations(card: Card, data: DatasetLabels, protocol: str, chosen: Split, seed: int) -> list[Validation]:

@@ -37,8 +37,7 @@ def _lines(manifest: Manifest, report: Report) -> Iterator[str]:
     of_maker = f", rows of {manifest.maker}" if manifest.maker else ""
     yield f"table {manifest.table}, packed by hashbench {printable(manifest.code.version)}{of_maker}"
     yield f"{counted(report.n_files, 'file')}, {counted(report.n_rows, 'row')}, {counted(report.n_id_lists, 'id list')}"
-    of_counts = f"{counted(report.n_histograms, 'histogram')}, {counted(report.n_retrievals, 'retrieval')}"
-    yield f"{counted(report.n_values, 'metric')} computed again: {of_counts}, codes of {counted(report.n_codes, 'run')}"
+    yield f"{counted(report.n_values, 'metric')} computed again, codes of {counted(report.n_codes, 'run')} counted"
     yield from (f"not checked: {line}" for line in report.not_checked)
     yield from (f"difference: {line}" for line in report.differences)
     differences = "no difference"

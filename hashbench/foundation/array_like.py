@@ -17,10 +17,10 @@ def as_array(name: str, values: Any) -> NDArray[Any]:
     """
     if hasattr(values, "detach"):
         require_values(name, values)
-        values = values.detach().cpu().resolve_conj().resolve_neg()
         # NumPy has no bfloat16; float64 stays as it is, for float32 would turn the smallest values into 0
         if values.is_floating_point() and values.element_size() < 4:
             values = values.float()
+        values = values.numpy(force=True)
     if hasattr(values, "toarray"):  # of SciPy
         raise HashbenchError(f"{name}: a sparse matrix: an array is expected, as .toarray() makes one")
     parts = values

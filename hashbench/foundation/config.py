@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from copy import deepcopy
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, ClassVar, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -20,6 +20,7 @@ class Strict(BaseModel):
     """Base class of everything read from a TOML or JSON file: no unknown keys, no silent conversions, immutable."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False, defer_build=True)
+    former_keys: ClassVar[Mapping[str, str]] = {}  # keys that went, with what to write in their place
 
 
 MOST_OF_TEXT = 1000  # characters of a text that is stored
@@ -37,8 +38,6 @@ _loaded: dict[tuple[type[BaseModel], str], Any] = {}  # by the text of the file
 def read_text(path: Path, what: str, remedy: str = "", *, errors: str = "strict") -> str:
     """The text of a file, which may be packed by xz; raises FileNotFoundError, or HashbenchError: no ``what``."""
     try:
-        if path.exists() and not path.is_file():
-            raise ValueError("it is a folder, a pipe or a device")  # noqa: TRY301  (a pipe would be waited for)
         if path.suffix == ".xz":
             return lzma.decompress(path.read_bytes()).decode(errors=errors)
         return path.read_text(encoding="utf-8", errors=errors)
@@ -155,6 +154,8 @@ def _first_complaint(model: type[BaseModel], error: ValidationError) -> str:
     first = next((complaint for complaint in complaints if complaint["type"] == "extra_forbidden"), complaints[0])
     key = ".".join(map(str, first["loc"]))
     if first["type"] == "extra_forbidden":
+        if issubclass(model, Strict) and key in model.former_keys:
+            return f"the key {key!r} is no more: {model.former_keys[key]}"
         if len(first["loc"]) > 1:
             return f"unknown key {key!r}"
         return str(unknown("key", key, model.model_fields))

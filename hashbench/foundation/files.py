@@ -23,9 +23,7 @@ from hashbench.foundation.errors import HashbenchError, printable, retold
 from hashbench.foundation.progress import note
 
 DISK_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO})
-LEFT_AFTER_S = 24 * 3600  # without a change, a temporary file is one that a killed process left
 STREAM = re.compile(r"/dev/(std|fd/)|/proc/")  # a stream of the process under the name of a file
-PART = re.compile(r"\..*\.hashbench-\w{8}\.part", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -66,7 +64,7 @@ def all_or_none() -> Iterator[None]:
 def atomic(path: Path) -> Iterator[Path]:
     """Yields the path of a temporary file; what the block writes to it goes to ``path``, whole or, if it fails, not.
 
-    A symbolic link is followed and stays; an existing file keeps its owner and its mode. Raises HashbenchError if
+    A symbolic link is followed and stays; an existing file keeps its mode. Raises HashbenchError if
     ``path`` is a folder, a device or a pipe, or cannot be written.
     """
     place = resolved(path)
@@ -78,9 +76,7 @@ def atomic(path: Path) -> Iterator[Path]:
                 folder.mkdir(parents=True, exist_ok=True)
             handle, name = tempfile.mkstemp(dir=folder, prefix=part_prefix(place.name), suffix=".part")
         temporary = Path(name)
-        now = os.fstat(handle).st_mtime
         os.close(handle)
-        sweep_parts(folder, now)
         with ExitStack() as on_exit:
             on_exit.callback(temporary.unlink, missing_ok=True)
             yield temporary
@@ -129,19 +125,15 @@ def _finish(outputs: Sequence[_Output]) -> None:
 
 
 def _prepare(temporary: Path, place: Path) -> None:
-    """Brings ``temporary`` to the disk, and gives it the owner and the mode of ``place``, or a new file's."""
+    """Brings ``temporary`` to the disk, and gives it the mode of ``place``, or a new file's."""
     with temporary.open("rb") as file:
         os.fsync(file.fileno())
-    try:
-        old = place.stat()
-    except FileNotFoundError:
+    if place.exists():
+        temporary.chmod(stat.S_IMODE(place.stat().st_mode))
+    else:
         umask = os.umask(0)
         os.umask(umask)
         temporary.chmod(0o666 & ~umask)  # mkstemp makes files that only this user can read
-    else:
-        with suppress(OSError):  # only root may give a file to somebody else
-            os.chown(temporary, old.st_uid, old.st_gid)
-        temporary.chmod(stat.S_IMODE(old.st_mode))
 
 
 def write_text(path: Path, text: str) -> None:
@@ -227,14 +219,6 @@ def remove_parts(folder: Path, name: str | None = None) -> None:
         pattern = f".{glob.escape(name)}.*.part"
     for left in folder.glob(pattern):
         left.unlink()
-
-
-def sweep_parts(folder: Path, now: float) -> None:
-    """Removes the temporary files in ``folder`` that nobody has written to for a day: of processes that were killed."""
-    with suppress(OSError), os.scandir(folder) as entries:  # what cannot be read or removed stays
-        for entry in entries:
-            if PART.fullmatch(entry.name) and now - entry.stat(follow_symlinks=False).st_mtime > LEFT_AFTER_S:
-                Path(entry.path).unlink(missing_ok=True)
 
 
 def resolved(path: Path) -> Path:

@@ -1,11 +1,10 @@
 """The folders that hashbench reads and writes: data set cards, experiment files, results, downloaded data."""
 
 import os
-import tomllib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import lru_cache, wraps
+from functools import wraps
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
@@ -98,18 +97,10 @@ def clone() -> Path | None:
 
 
 def _is_clone(folder: Path) -> bool:
+    pyproject = folder / "pyproject.toml"
     if not (folder / "datasets").is_dir() or not (folder / "experiments" / "methods").is_dir():
         return False
-    try:
-        return _name_of_project((folder / "pyproject.toml").read_text(encoding="utf-8")) == "hashbench"
-    except (OSError, ValueError):
-        return False
-
-
-@lru_cache(maxsize=16)
-def _name_of_project(pyproject: str) -> object:
-    project = tomllib.loads(pyproject).get("project")
-    return isinstance(project, dict) and project.get("name")
+    return pyproject.is_file() and b'[project]\nname = "hashbench"\n' in pyproject.read_bytes()
 
 
 @read_once

@@ -5,27 +5,21 @@ import sys
 import time
 import weakref
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
-from functools import cache
 from operator import length_hint
 from threading import Event, Thread
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
-if TYPE_CHECKING:
-    from tqdm import tqdm
-    from tqdm import tqdm as Tqdm
-
-    Bar: TypeAlias = tqdm[None]
-else:
-    Bar = Any
-    Tqdm = object  # ``kind_of`` puts tqdm in, which is imported with the first bar
+from tqdm import tqdm
 
 T = TypeVar("T")
+Bar: TypeAlias = "tqdm[None]"
 
 QUIET = "HASHBENCH_QUIET"  # set by --quiet, in the environment so that worker processes see it
 DELAY_S = 2.0  # work that ends earlier shows nothing
 REDRAW_S = 1.0  # the clock of a bar moves although no unit is finished
 LINE_EVERY_S = 60.0  # off a terminal
+LINE = "{desc}: {unit} {n_fmt} of {total_fmt}{postfix}, {elapsed} passed, {remaining} left"  # there
+LINE_WITHOUT_TOTAL = "{desc}: {unit} {n_fmt}{postfix}, {elapsed} passed"
 
 
 def bar(
@@ -36,7 +30,8 @@ def bar(
     On a terminal it appears after two seconds and is wiped out at the end; elsewhere there is a plain line a minute.
     There is nothing if not ``shown`` or with ``--quiet``. ``scaled`` writes 1.2M, ``done`` is what is finished already.
     """
-    return kind_of(TerminalBar if sys.stderr.isatty() else Lines)(
+    kind = TerminalBar if sys.stderr.isatty() else Lines
+    return kind(
         desc=description,
         unit=unit,
         total=total,
@@ -66,8 +61,6 @@ def with_bar(
 
 def note(line: str) -> None:
     """Prints a line on standard error, above the bars; nothing with ``--quiet``."""
-    from tqdm import tqdm
-
     if not is_quiet():
         tqdm.write(line, file=sys.stderr)
 
@@ -77,29 +70,13 @@ def is_quiet() -> bool:
     return bool(os.environ.get(QUIET))
 
 
-@cache
-def kind_of(kind: type[Bar]) -> type[Bar]:
-    """The class of bars that ``kind`` makes of tqdm's."""
-    from tqdm import tqdm
-
-    return type(kind.__name__, (kind, tqdm), {})
-
-
-class _Bar(Tqdm):  # type: ignore[misc]
-    """A bar that may be thrown away half made."""
-
-    def __del__(self) -> None:
-        with suppress(AttributeError):  # an interrupt may have cut __init__ short
-            super().__del__()
-
-
-class TerminalBar(_Bar):
+class TerminalBar(tqdm):  # type: ignore[misc]
     """A bar that a thread draws again every second, because one unit of work can take minutes."""
 
-    def __init__(self, *arguments: Any, **named: Any) -> None:
-        super().__init__(*arguments, **named)
+    def __init__(self, **named: Any) -> None:
         self.closed = Event()
         self.drawn = False
+        super().__init__(**named)
         if not self.disable:
             Thread(target=_redraw, args=(weakref.ref(self), self.closed), daemon=True).start()
 
@@ -112,9 +89,8 @@ class TerminalBar(_Bar):
 
     def close(self) -> None:
         """Wipes the bar out."""
-        if hasattr(self, "closed"):  # not where __init__ raised
-            self.closed.set()
-        if getattr(self, "drawn", False):  # tqdm wipes only what its own update drew
+        self.closed.set()
+        if self.drawn:  # tqdm wipes only what its own update drew
             self.last_print_t: float = self.start_t + self.delay
         super().close()
 
@@ -129,36 +105,20 @@ def _redraw(bar_of: "weakref.ref[TerminalBar]", closed: Event) -> None:
         del bar  # a bar that nobody closes ends with its last use
 
 
-class Lines(_Bar):
+class Lines(tqdm):  # type: ignore[misc]
     """The same for a file or a pipe: a line a minute, without control characters."""
 
-    def __init__(self, *arguments: Any, **named: Any) -> None:
+    def __init__(self, **named: Any) -> None:
         self.written_at = time.monotonic()
-        super().__init__(*arguments, **named)
+        super().__init__(bar_format=LINE if named["total"] else LINE_WITHOUT_TOTAL, **named)
 
     def display(self, msg: str | None = None, pos: int | None = None) -> bool:  # noqa: ARG002  (as tqdm has it)
         """Writes a line if the last one is a minute old."""
         if msg is None and time.monotonic() - self.written_at >= LINE_EVERY_S:
             self.written_at = time.monotonic()
-            self.fp.write(f"{self.line()}\n")
+            self.fp.write(f"{self}\n")
             self.fp.flush()
         return True
-
-    def line(self) -> str:
-        """Such as "read: image 300 of 1,000, 00:10 passed, 00:20 left", or "500kB of 2.00MB"."""
-        seconds = self.format_dict["elapsed"]
-        rate = self.format_dict["rate"] or (self.n - self.initial) / (seconds or 1)
-        amounts = [amount for amount in (self.n, self.total) if amount is not None]
-        if self.unit == "B":
-            done = " of ".join(self.format_sizeof(amount, "B") for amount in amounts)
-        elif self.unit_scale:
-            done = f"{self.unit} {' of '.join(map(self.format_sizeof, amounts))}"
-        else:
-            done = f"{self.unit} {' of '.join(f'{amount:,}' for amount in amounts)}"
-        parts = [f"{self.desc}: {done}", self.postfix, f"{self.format_interval(seconds)} passed"]
-        if self.total is not None and rate:
-            parts.append(f"{self.format_interval((self.total - self.n) / rate)} left")
-        return ", ".join(filter(None, parts))
 
     def clear(self, nolock: bool = False) -> None:
         """Nothing: a line that is written stays."""

@@ -23,7 +23,9 @@ from hashbench.scoring.codes import MAX_BITS, Codes, binarize, files
 from hashbench.scoring.codes.distinct import DistinctCodes, count_distinct
 from hashbench.scoring.histogram import Histogram
 from hashbench.scoring.histogram.ranking import Distances, Ranked, Rankings
+from hashbench.scoring.histogram.retrieval import Retrieval
 from hashbench.scoring.histogram.sorted_searches import sorted_searches
+from hashbench.scoring.metrics import Metrics, MetricValue, mean_values
 from hashbench.scoring.relevance.distances import DistanceRelevance
 from hashbench.scoring.relevance.labels import Labels, Relevance, from_labels
 
@@ -35,6 +37,9 @@ PIXELS = "pixels"  # the value of the setting `features` that means: the items t
 CODES = "codes.npz"  # the file that an output saves in the folder of a run
 NO_CODES = "its queries are no codes, so that nothing is searched by Hamming distance"
 BLOCK_BYTES = 64 << 20  # the most bytes of items in memory at once
+# The metrics in every row of codes; the saved histogram gives any other metric later, without a new run.
+OF_CODES: tuple[str, ...] = ("ap", "ap_worst", "ap_best", "ap(norm=retrieved)@1000", "ap(norm=retrieved)@5000")
+OF_CODES += ("ndcg", "ndcg@100", "precision@100", "precision@r2", "recall@100")
 WHOLE_BATCHES = 1000  # items of a batch: a block is whole batches, so every bit is as if all were encoded at once
 
 
@@ -104,13 +109,37 @@ class SearchItems:
 
 
 class Counts(Protocol):
-    """Counts from which metrics are computed: a ``Histogram``, a ``Retrieval``, or a classifier's ``Predictions``."""
+    """Counts from which metrics are computed: ``SearchCounts``, or a classifier's ``Predictions``."""
 
     def save(self, path: Path) -> None:
         """Writes the counts as .npz, as a whole or not at all."""
 
     def sha256(self) -> str:
         """SHA-256 of the counts themselves, whatever the compression of the file."""
+
+    def metrics(self, names: Iterable[str]) -> dict[str, MetricValue]:
+        """The metrics that every row has of such counts, and those of ``names`` that are computed from them."""
+
+
+@dataclass(frozen=True, eq=False)
+class SearchCounts:
+    """The counts of a search, and the metrics that every row has of them."""
+
+    counts: Histogram | Retrieval
+    usual: Sequence[str] = OF_CODES
+
+    def save(self, path: Path) -> None:
+        """Writes the counts."""
+        self.counts.save(path)
+
+    def sha256(self) -> str:
+        """SHA-256 of the counts."""
+        return self.counts.sha256()
+
+    def metrics(self, names: Iterable[str]) -> dict[str, MetricValue]:
+        """The ``usual`` metrics, and those of ``names`` that are computed from such counts."""
+        parsed = Metrics.parse([*self.usual, *names], None)
+        return mean_values(self.counts, parsed.where(lambda metric: metric.entry.source is type(self.counts)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -258,7 +287,7 @@ class BinaryOutput:
         ranked = sorted_searches(*codes, relevance, weights=w, activations=z, progress=progress)
         distinct = DistinctCodes(queries=count_distinct(self.query.words), database=count_distinct(self.database.words))
         counted = histogram.count(*codes, relevance, progress=progress)
-        return Counted({"histogram": counted}, ranked=ranked, distinct=distinct)
+        return Counted({"histogram": SearchCounts(counted)}, ranked=ranked, distinct=distinct)
 
 
 @dataclass(frozen=True, eq=False)

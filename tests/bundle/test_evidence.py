@@ -25,28 +25,28 @@ def stated(results: Path, run: str) -> str:
 
 
 def collect(results: Path, table: str = "digits") -> tuple[list[Path], list[str]]:
-    """The histograms that were kept beside the rows of a table, and what was said."""
+    """The histograms that were kept beside the rows of a table, and what was notes."""
     store = Store(results)
-    said: list[str] = []
-    return pack.collect(pack.rows_of(load(table), store), store, said.append), said
+    notes: list[str] = []
+    return pack.collect(pack.rows_of(load(table), store), store, notes.append), notes
 
 
 def test_a_clone_with_the_evidence_scores_its_rows_again(hashbench: CommandLine, results: Path, tmp_path: Path) -> None:
-    written, said = collect(results)
+    written, notes = collect(results)
     files = sorted((results / "evidence").rglob("*.xz"))
     size = sum(path.stat().st_size for path in files)
     assert sorted(written) == files
-    assert said == []
+    assert notes == []
     assert results / "evidence" / "digits-s1" / f"{stated(results, LSH)}.npz.xz" in files
     assert size < 0.7 * sum(path.stat().st_size for path in results.glob("runs/*/histogram.npz"))
 
     before = {run: Store(results).histogram(Store(results).named(run)) for run in (LSH, LSH1)}
     shutil.rmtree(results / "runs")
     for run, histogram in before.items():
-        found = Store(results).histogram(Store(results).named(run))
-        assert found is not None and histogram is not None and found.sha256() == histogram.sha256()
+        kept = Store(results).histogram(Store(results).named(run))
+        assert kept is not None and histogram is not None and kept.sha256() == histogram.sha256()
     out = hashbench.printed("bundle digits -o", tmp_path / "b.zip")
-    assert "3 rows, 3 with a histogram, 0 with codes" in out
+    assert "3 rows, 3 with counts, 0 with codes" in out
     out = hashbench.done("verify", tmp_path / "b.zip").out
     assert out.splitlines()[-1] == "no difference; 3 of 3 runs scored again"
 
@@ -56,9 +56,9 @@ def test_a_histogram_of_another_training_is_not_kept(hashbench: CommandLine, res
     other = results / "runs" / LSH / "histogram.npz"
     own = other.read_bytes()
     shutil.copy(results / "runs" / LSH1 / "histogram.npz", other)
-    written, said = collect(results)
+    written, notes = collect(results)
     assert len(written) == 2
-    assert said == [f"{LSH}: {other} is not kept: it is of another training than the row"]
+    assert notes == [f"{LSH}: {other} is not kept: it is of another training than the row"]
     other.write_bytes(own)
     assert len(collect(results)[0]) == 1
     shutil.copy(results / "runs" / LSH1 / "histogram.npz", other)

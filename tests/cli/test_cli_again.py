@@ -162,7 +162,7 @@ def test_a_dry_run_prints_each_setting_with_its_source(hashbench: CommandLine, r
         "model": "small_cnn command line",
         "variant": "simplified code",
         "relaxation": "tanh paper",
-        "n_bins": "12 ours",
+        "n_bins": "12 recipe small_cnn",
         "steps_per_epoch": "0 default",
     }
     assert {key: " ".join(lines[key]) for key in settings} == settings

@@ -55,13 +55,6 @@ def test_each_command_names_a_damaged_row_does_the_rest_and_ends_with_1(
     assert place in err
 
 
-def test_rows_says_how_many_lines_are_damaged(results: Path) -> None:
-    for name in stored_rows.names(results):
-        stored_rows.damage(results, name)
-    with pytest.raises(CheckFailed, match=r":1: not a readable row: .* \(and 1 other fault: hashbench list runs\)$"):
-        library.rows(results)
-
-
 @pytest.mark.parametrize("kind, kept", [(Output, ""), (ErrorOutput, "\r\x1b[A")])
 def test_no_text_controls_the_terminal_but_our_own_bars(kind: type[Output], kept: str) -> None:
     written = io.BytesIO()

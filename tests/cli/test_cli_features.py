@@ -8,6 +8,7 @@ import pytest
 from support.terminal import Terminal
 
 from hashbench.foundation import paths, progress
+from hashbench.foundation.provenance import code as code_version
 from hashbench.running.datasets.card import load_card
 from hashbench.running.datasets.store import open_dataset
 from hashbench.running.features import open_features
@@ -22,9 +23,11 @@ def test_features_says_where_what_and_how_fast(hashbench):
     assert shape == "1,797 items x 64, float32: --set features=pixels"
     assert rate.startswith("1,797 items in ")
     assert rate.endswith(" a minute")
-    found = open_features(load_card("digits"), "pixels")
-    np.testing.assert_array_equal(found.array, open_dataset(load_card("digits")).items.reshape(1797, 64))
-    assert set(found.provenance["code"]) == {"version", "commit", "dirty"}
+    features = open_features(load_card("digits"), "pixels")
+    data = open_dataset(load_card("digits"))
+    np.testing.assert_array_equal(features.array, data.items.reshape(1797, 64))
+    assert features.provenance["data_sha256"] == data.sha256
+    assert features.provenance["code"] == code_version().model_dump()
     code, out, err = hashbench("features digits --model pixels")
     assert code == 0
     assert out.splitlines()[2] == "there already, of the same data, weights and constants"

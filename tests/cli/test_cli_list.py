@@ -26,17 +26,6 @@ def test_alone_it_lists_the_kinds_with_the_number_of_their_entries(hashbench: Co
         assert len(hashbench.json(f"list {kind}")[kind]) == count
 
 
-def test_methods_stand_in_groups(hashbench: CommandLine) -> None:
-    groups = {}
-    for text in hashbench.done("list methods").out.split("\n\n"):
-        title, *lines = text.splitlines()
-        groups[title] = {line.split()[0] for line in lines if line[2] != " "}
-    assert list(groups) == ["deep", "pretraining", "quantisation", "shallow", "sparse"]
-    assert "classifier" in groups["pretraining"] and {"pq", "opq"} <= groups["quantisation"]
-    assert {"dpsh", "talr_ap"} <= groups["deep"] and {"itq", "ksh"} <= groups["shallow"]
-    assert {"sparse_hash", "sparse_vq"} <= groups["sparse"]
-
-
 def test_runs_are_listed_with_a_score_and_their_day(hashbench: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
     assert hashbench.done("list runs").out == ""
     committed.give_rows(monkeypatch)

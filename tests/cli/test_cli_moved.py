@@ -13,10 +13,10 @@ from hashbench.cli._moved import COMMANDS, OPTIONS
 
 
 def options_of(command: str) -> set[str]:
-    found = typer.main.get_command(app)
+    group = typer.main.get_command(app)
     for word in command.split():
-        found = found.commands[word]  # type: ignore[attr-defined]
-    return {option for param in found.params for option in param.opts}
+        group = group.commands[word]  # type: ignore[attr-defined]
+    return {option for param in group.params for option in param.opts}
 
 
 @pytest.mark.parametrize("command", OPTIONS)

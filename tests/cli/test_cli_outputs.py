@@ -29,20 +29,6 @@ def test_a_link_is_followed_and_a_folder_refused(
     assert capsys.readouterr().err.startswith(f"error: {tmp_path}: a folder, a device or a pipe; the file")
 
 
-@pytest.mark.parametrize("option", ["--results", "--data", "--root"])
-def test_a_folder_whose_links_lead_in_a_circle_is_one_line(
-    tmp_path: Path, option: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "a").symlink_to("b")
-    (tmp_path / "b").symlink_to("a")
-    commands = {"--data": ("download", "usps"), "--root": ("list", "methods")}
-    command = commands.get(option, ("train", "lsh", "digits", "--protocol", "s1", "--bits", 8))
-    assert run(option, tmp_path / "a", *command) == 2
-    captured = capsys.readouterr()
-    assert captured.err.startswith(f"error: {tmp_path / 'a'}") and captured.err.count("\n") == 1
-    assert "Error" not in captured.err
-
-
 WRITERS = {
     "eval": "eval codes.npz --per-query out/q.csv --curves out --trec out",
     "table": "table tiny --write",

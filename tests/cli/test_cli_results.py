@@ -55,14 +55,6 @@ def test_rows_are_listed_and_chosen(results: Path, hashbench: CommandLine) -> No
     assert hashbench.done("list runs --only bits=24").out == f"{names[1]}  ap 0.5000 2000-01-01\n"
 
 
-def test_former_commands_go_on_working_for_one_release(results: Path, hashbench: CommandLine) -> None:
-    write(results, row())
-    for former, today, name in (("results show", "show", row().run), ("results list", "list runs", "")):
-        answer = hashbench(former, name)
-        assert answer[:2] == hashbench(today, name)[:2]
-        assert answer.err == f"note: hashbench {former} is now hashbench {today}\n"
-
-
 def test_a_row_that_cannot_be_read_is_one_line_and_the_rest_follows(
     results: Path, other: Path, hashbench: CommandLine
 ) -> None:
@@ -101,19 +93,6 @@ def test_a_row_that_cannot_be_read_is_one_line_and_the_rest_follows(
 def write_again(results: Path, *rows: Row) -> None:
     shutil.rmtree(results)
     write(results, *rows)
-
-
-def test_merging_takes_further_searches_of_the_same_row(results: Path, other: Path, hashbench: CommandLine) -> None:
-    write(results, row(), row("itq", ap=0.625))
-    for stored in (row(), row("itq")):
-        write(other, stored.model_copy(update={"searches": {**stored.searches, "asymmetric": stored.metrics}}))
-    *lines, last = hashbench.done(f"results merge {other}").lines
-    assert last.startswith(f"  2 {NOT_SCORED}digits-s1-itq-")
-    assert lines[3:] == ["  1 copied in place of the same row with fewer searches", f"  1 {FEWER_OR_OTHER}"]
-    assert stored_rows.texts(results)[row().run] == stored_rows.texts(other)[row().run]
-    write(other / "before", row())
-    lines = hashbench.done(f"results merge {other / 'before'}").lines
-    assert lines[1:] == ["  1 left out: the row here has the same values"]
 
 
 def test_merging_copies_and_keeps_what_conflicts(results: Path, other: Path, hashbench: CommandLine) -> None:
@@ -155,25 +134,6 @@ def test_merging_copies_and_keeps_what_conflicts(results: Path, other: Path, has
     again = hashbench.json(f"results merge {other / 'rows'} {other}")["rows"]
     assert {merged["outcome"] for merged in again} == {"equal", "failed", "same_values"}
     assert stored_rows.texts(results) == after
-
-
-def test_a_row_with_fewer_values_is_left_out_and_one_with_more_is_kept(
-    results: Path, other: Path, hashbench: CommandLine
-) -> None:
-    fewer = row()
-    more = fewer.model_copy(update={"searches": {"database": {**fewer.metrics, "ndcg": fewer.metrics["ap"]}}})
-    write(results, more)
-    write(other, fewer)
-    out = hashbench.done(f"results merge {other}").out
-    assert "  1 left out: the row here has the same values" in out
-    assert hashbench.done(f"--results {other} results merge {results}").lines[2:] == [
-        f"{other}: 1 row merged",
-        f"  1 {FEWER_OR_OTHER}",
-        f"  1 {NOT_SCORED}{more.run}",
-    ]
-    for folder, n in ((results, 1), (other, 2)):
-        assert sum("ndcg" in stored.metrics for stored in Store(folder).rows()) == 1
-        assert len(stored_rows.texts(folder)) == n
 
 
 def test_a_run_that_was_measured_twice_is_there_twice_and_a_table_shows_the_mean(

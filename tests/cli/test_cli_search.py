@@ -1,7 +1,6 @@
 """``hashbench search``: the user's own images as the queries of a run."""
 
 import json
-import shutil
 from pathlib import Path
 
 import numpy as np
@@ -41,9 +40,6 @@ def test_one_image_and_a_folder_are_queries_of_a_run(hashbench: CommandLine, run
     lines = printed[4:]
     assert [line.split()[0] for line in lines] == ["0.png", "1.png"]
     assert [int(word) for word in lines[1].split()[1::2]] == near
-    for n in range(2, 12):  # a folder of more than ten images has a line each too
-        shutil.copy(own / "1.png", own / f"{n}.png")
-    assert len(hashbench(f"search {run} {own}").lines) == 4 + 12
     hashbench(f"search {run} {own} --top 3 --out", tmp_path / "near.npz")
     with np.load(tmp_path / "near.npz") as found:
         assert found["ids"][1].tolist() == near

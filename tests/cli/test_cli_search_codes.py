@@ -51,19 +51,13 @@ def test_the_text_has_a_line_a_query(hashbench: CommandLine) -> None:
     assert lines[3:] == ["query  items (distance)", *items]
 
 
-def test_many_queries_without_a_number_are_summed_up(hashbench: CommandLine) -> None:
-    """A few have a line each; of more the text has the distances over all queries, and the file each of them."""
+def test_of_many_queries_without_a_number_the_first_ten_are_shown(hashbench: CommandLine) -> None:
     queries = DATABASE[::9]
     np.savez("codes.npz", query_codes=queries, database_codes=DATABASE)
     distances = np.sort((queries[:, None] != DATABASE[None]).sum(axis=2), axis=1)
     lines = hashbench.done("search codes.npz --top 40 --out near.npz").lines
     assert lines[0] == "codes.npz: 40 queries, 360 items, 32 bits"
-    assert lines[3] == "rank  smallest distance  median  largest"
-    expected = []
-    for rank in (1, 20, 40):
-        at_rank = np.sort(distances[:, rank - 1])
-        expected.append([rank, at_rank[0], at_rank[19], at_rank[-1]])
-    assert [[int(word) for word in line.split()] for line in lines[4:-2]] == expected
+    assert [line.split()[0] for line in lines[4:-2]] == [str(query) for query in range(10)]
     assert lines[-1].startswith("- --queries N ")
     assert np.load("near.npz")["distances"].tolist() == distances[:, :40].tolist()
     assert len(hashbench.json("search codes.npz")["ids"]) == 40

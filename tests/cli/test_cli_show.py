@@ -118,14 +118,6 @@ def test_a_run_shows_scores_machine_configuration_and_commands(hashbench: Comman
     ]
 
 
-@pytest.mark.parametrize("status", ["ok", "failed"])
-def test_the_command_trains_also_a_run_that_is_stored(hashbench: CommandLine, status: str) -> None:
-    changes = {} if status == "ok" else {"status": "failed", "reason": "why", "searches": {}}
-    row = store_run(changes=changes)
-    command = hashbench.json(f"show {row.run}")["run"]["commands"][0]
-    assert command == "hashbench train lsh digits --protocol s1 --bits 12" + (" --again" if status == "ok" else "")
-
-
 def change_name(change: stored_rows.Change) -> str:
     """Changes the configuration of the only row, and the names that follow from it; returns the name of the run."""
 
@@ -148,17 +140,6 @@ def test_a_run_that_no_command_makes_any_more_says_why(hashbench: CommandLine) -
     text = hashbench.done(f"show {change_name(of_old_data)}").text
     assert "its data or its split have changed since: it cannot be trained again" in text
     assert "$ hashbench train" not in text and "$ hashbench encode" in text
-
-
-@pytest.mark.parametrize("method", ["classifier", "th", "pq", "talr_ap"])
-def test_a_run_of_a_method_that_it_does_not_fit_is_shown(hashbench: CommandLine, method: str) -> None:
-    store_run()
-
-    def of_method(row: dict[str, Any]) -> None:
-        row["method"] = row["config"]["method"] = method
-        row["run"] = row["run"].replace("-lsh-", f"-{method}-")
-
-    assert f"{method} on digits s1" in hashbench.done(f"show run/{change_name(of_method)}").out
 
 
 def test_the_commands_work_when_they_are_pasted(

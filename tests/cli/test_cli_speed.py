@@ -51,16 +51,16 @@ def test_a_clock_times_the_steps_after_the_warm_up(monkeypatch: pytest.MonkeyPat
 
 def test_a_training_that_ends_before_is_the_whole_run(temporary: Path) -> None:
     run = on_digits("talr_ap", {"bits": 12, "model": "mlp", "epochs": 2, "batch_size": 100})
-    found = speed_of_runs.measure(run, Store.default(), Execution(device="cpu"), seconds=1000)
-    assert found.n_items == 1000
-    assert found.timed_items == 1000
-    assert found.timed_steps == 10
-    assert found.train_s == found.timed_s
-    assert found.items_per_s == pytest.approx(1000 / found.train_s)
+    measured = speed_of_runs.measure(run, Store.default(), Execution(device="cpu"), seconds=1000)
+    assert measured.n_items == 1000
+    assert measured.timed_items == 1000
+    assert measured.timed_steps == 10
+    assert measured.train_s == measured.timed_s
+    assert measured.items_per_s == pytest.approx(1000 / measured.train_s)
     assert not list(temporary.glob("hashbench-*")) and not Store.default().folder.exists()
     store = Store(temporary)
     row = row_of(run, store, Execution(device="cpu"))
-    assert row.hasher_bytes == found.hasher_bytes
+    assert row.hasher_bytes == measured.hasher_bytes
 
 
 def test_steps_are_timed_and_nothing_is_stored(temporary: Path, hashbench: CommandLine) -> None:
@@ -69,12 +69,12 @@ def test_steps_are_timed_and_nothing_is_stored(temporary: Path, hashbench: Comma
     keys = [line.split()[0] for line in out.splitlines() if not line.startswith(" ")]
     assert keys == ["run", "device", "speed", "hours", "memory", "disk"]
     assert max(map(len, out.splitlines())) <= 80
-    found = hashbench.json(words)
-    assert found["n_items"] == 100_000 * 500
-    assert 0 < found["timed_steps"] * 2 <= found["n_items"]
-    seconds = found["n_items"] / found["items_per_s"]
-    assert found["train_s"] == pytest.approx(seconds, rel=0.2)  # beside it only what comes before the first step
-    assert found["hours"] == pytest.approx((found["train_s"] + found["encode_s"] + found["score_s"]) / 3600)
+    measured = hashbench.json(words)
+    assert measured["n_items"] == 100_000 * 500
+    assert 0 < measured["timed_steps"] * 2 <= measured["n_items"]
+    seconds = measured["n_items"] / measured["items_per_s"]
+    assert measured["train_s"] == pytest.approx(seconds, rel=0.2)  # beside it only what comes before the first step
+    assert measured["hours"] == pytest.approx((measured["train_s"] + measured["encode_s"] + measured["score_s"]) / 3600)
     assert not list(temporary.glob("hashbench-*")) and not Store.default().folder.exists()
 
 
@@ -86,11 +86,11 @@ def test_the_run_that_it_starts_from_is_timed_first_unless_it_is_trained(
     given |= {f"base.{key}": given[key] for key in ("classes_per_batch", "batch_size", "epochs", "steps_per_epoch")}
     run = on_digits("sparse_hash", given)
     store = Store.default()
-    found = speed_of_runs.measure(run, store, Execution(device="cpu"), seconds=0.3)
-    assert found.base is not None and run.base is not None
-    assert found.n_items == 60
-    assert found.base.n_items == 60
-    assert found.base.run.name == run.base.name
+    measured = speed_of_runs.measure(run, store, Execution(device="cpu"), seconds=0.3)
+    assert measured.base is not None and run.base is not None
+    assert measured.n_items == 60
+    assert measured.base.n_items == 60
+    assert measured.base.run.name == run.base.name
     assert not store.folder.exists()
     row_of(run.base, store, Execution(device="cpu"))
     assert speed_of_runs.measure(run, store, Execution(device="cpu"), seconds=0.3).base is None

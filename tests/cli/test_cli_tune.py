@@ -1,10 +1,6 @@
 """``hashbench tune``: the same search in any number of processes and after any interruption; another search."""
 
 import json
-import os
-import signal
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +9,7 @@ from support.command_line import CommandLine
 from support.command_line import status as run
 from support.on_digits import on_digits
 from support.searches import changed_root
-from support.toy_root import declare_table, recipe_of, table_of
-from support.waiting import until
+from support.toy_root import recipe_of
 
 from hashbench.cli.tune import question_of
 from hashbench.foundation import paths
@@ -76,29 +71,6 @@ def goes_on_in_two_processes(searched: Path, hashbench: CommandLine) -> None:
 def test_a_search_with_some_of_its_trials_goes_on_in_two_processes(searched: Path, hashbench: CommandLine) -> None:
     keep(searched, slice(0, 1))
     goes_on_in_two_processes(searched, hashbench)
-
-
-@pytest.mark.slow  # the one above goes on from what a killed search leaves
-def test_a_search_killed_in_the_middle_goes_on_in_two_processes(searched: Path, hashbench: CommandLine) -> None:
-    command = [sys.executable, "-m", "hashbench", "--results", str(paths.results()), *BOTH.split()]
-    killed = subprocess.Popen(command, env=os.environ, stderr=subprocess.DEVNULL, start_new_session=True)
-    try:
-        assert until(lambda: path_of("pair").exists() and len(lines(paths.results())) > 1)
-    finally:
-        os.killpg(killed.pid, signal.SIGKILL)
-        killed.wait()
-    first, *before = path_of("pair").read_text().splitlines()
-    assert 0 < len(before) < 6
-    path_of("pair").write_text(f"{first}\n{before[0]}\n")  # and the others are lost
-    goes_on_in_two_processes(searched, hashbench)
-
-
-def test_a_trial_with_the_settings_of_another_one_has_its_result(searched: Path, hashbench: CommandLine) -> None:
-    before = keep(searched, slice(3, 6), ("lsh",))
-    err = hashbench.done(f"tune lsh digits {OPTIONS} --trials 3").err
-    assert "4 runs of 1 x 3 trials, 3 done, 1 to do" in err
-    *stored, third = path_of("pair").read_text().splitlines()[1:]
-    assert stored == before and json.loads(third) == {**json.loads(before[-1]), "trial": 3}
 
 
 def test_the_trials_that_are_missing_are_printed_and_those_of_equal_settings_as_one_run(
@@ -193,22 +165,6 @@ def test_a_space_or_value_that_has_changed_is_one_line(
     method.write_text(method.read_text().replace(old, new))
     line = hashbench.refused(f"--results {searched} {BOTH}")
     assert complaint in line and line.endswith(": give this search another --name")
-
-
-def test_a_search_goes_on_when_tables_show_the_queries_of_another_protocol(
-    searched: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hashbench: CommandLine
-) -> None:
-    keep(searched, slice(0, 5))
-    root = changed_root(tmp_path, monkeypatch)
-    with (root / "datasets" / "digits.toml").open("a") as card:
-        card.write('\n[protocols.later]\ntitle = "another draw"\ncitation = "hashbench"\n')
-        card.write("queries_per_class = 50\ntrain_per_class = 50\n")
-    declare_table(table_of({"lsh": []}, [16]).replace('"s1"', '"later"'), "shown")
-    paths.read_again()
-    err = hashbench.done(BOTH, "--protocol s1").err
-    assert "6 runs of 2 x 2 trials, 5 done, 1 to do" in err
-    assert "queries of digits later, which tables show now, may be in its lists" in err
-    assert lines(paths.results()) == lines(searched)
 
 
 def test_a_choice_is_judged_by_the_last_ends_of_today(

@@ -4,13 +4,11 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from support.toy_lists import pixels, write_image
 from support.toy_root import write_card
 
 from hashbench.running.datasets import store
 from hashbench.running.datasets.card import load_card
 from hashbench.running.datasets.download import download
-from hashbench.running.datasets.split import split
 
 CONCEPTS = ["airport", "animal", "beach", "bear", "birds"]
 CARD = """
@@ -95,7 +93,7 @@ def nus(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("paths", [TOGETHER, APART], ids=["together", "apart"])
-@pytest.mark.parametrize("n_classes", [1, 3, 5])
+@pytest.mark.parametrize("n_classes", [1, 3])
 def test_the_most_frequent_concepts_and_the_images_that_carry_one(nus, tmp_path, n_classes, paths):
     nus.write_card(n_classes, paths)
     download(load_card("nus"), nus.write(tmp_path / "given"), labels_only=True)
@@ -106,49 +104,17 @@ def test_the_most_frequent_concepts_and_the_images_that_carry_one(nus, tmp_path,
     assert (np.diff(stored.labels.sum(axis=0, dtype=int)) <= 0).all()
 
 
-def test_images_are_found_by_the_end_of_their_windows_path(nus, tmp_path):
-    nus.write_card(3, TOGETHER)
-    folder = nus.write(tmp_path / "given")
-    for row, line in enumerate(nus.lines):
-        write_image(folder.joinpath(*line.split("\\")[2:]), pixels(row))  # Flickr/airport/0_1000.jpg
-    download(load_card("nus"), folder)
-    data = store.open_dataset(load_card("nus"))
-    assert np.array_equal(data.items, [pixels(row) for row in nus.expected(3)[0]])
-    chosen = split(data.labels, load_card("nus").protocol("s1"), "nus", "s1")
-    assert len(chosen.query_ids) == 6
-    assert len(chosen.train_ids) == 9
-
-
 def one_line_short(nus, folder):
     (folder / "Imagelist.txt").write_text("\n".join(nus.lines[:-1]))
-
-
-def no_bit(_, folder):
-    text = (folder / "AllLabels81.txt").read_text()
-    (folder / "AllLabels81.txt").write_text(text.replace("1", "2", 1))
-
-
-def ragged(_, folder):
-    with (folder / "AllLabels81.txt").open("a") as file:
-        file.write("0 1\n")
 
 
 def few(nus, folder):
     (folder / "AllLabels81.txt").write_text("0 1\n" * len(nus.lines))
 
 
-def fewer(nus, folder):
-    nus.lines = nus.lines[:-5]
-    nus.labels = nus.labels[:-5]
-    nus.write(folder)
-
-
 FAULTS = {
     one_line_short: "nus: 59 images are listed, but there are labels of 60",
-    no_bit: "AllLabels81.txt: line 1 has .*: 5 labels, each 0 or 1, are expected",
-    ragged: "AllLabels81.txt: line 61 has .*: 5 labels, each 0 or 1, are expected",
     few: "nus: 2 concepts; at least 3 are expected",
-    fewer: r"nus: \d+ items; the card states \d+",
 }
 
 

@@ -21,18 +21,6 @@ def stored(toy, tmp_path):
     return download(load_card("toy"), toy.write_files(tmp_path / "toy-bin"))
 
 
-def test_digits_need_no_download(data_folder):
-    data = open_dataset(load_card("digits"))
-    assert data.items.shape == (1797, 8, 8, 1)
-    assert data.items.dtype == np.uint8
-    assert data.items.min() == 0
-    assert data.items.max() == load_card("digits").value_max
-    assert data.labels.dtype == np.int64
-    assert data.sha256 == verify(load_card("digits")).sha256 == load_card("digits").content_sha256
-    assert dataset_status(load_card("digits")).state == "embedded"
-    assert not data_folder.exists()
-
-
 def test_what_is_stored_is_what_is_opened(toy, stored):
     data = open_dataset(load_card("toy"))
     np.testing.assert_array_equal(data.items, toy.images)
@@ -53,11 +41,6 @@ def test_the_checksum_knows_values_types_and_shapes():
     assert content_sha256(items.astype(">f4"), labels) == content_sha256(items, labels)
 
 
-def test_a_missing_one_names_the_command(toy):
-    with one_line(r"^toy is not downloaded: run hashbench download toy \(or --from-dir DIR"):
-        open_dataset(load_card("toy"))
-
-
 def truncate(path):
     path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
 
@@ -74,31 +57,12 @@ def flip_a_pixel(path):
     path.write_bytes(data)
 
 
-def drop_labels(path):
-    with h5py.File(path, "a") as file:
-        del file["labels"]
-
-
-def reshape(path):
-    with h5py.File(path, "a") as file:
-        del file["items"]
-        file["items"] = np.zeros((24, 18), np.uint8)
-
-
-def group_for_data(path):
-    with h5py.File(path, "a") as file:
-        del file["items"]
-        file.create_group("items")
-
-
 def drop_checksum(path):
     with h5py.File(path, "a") as file:
         del file.attrs["content_sha256"]
 
 
-@pytest.mark.parametrize(
-    "damage", [truncate, garble, flip_a_pixel, drop_labels, reshape, group_for_data, drop_checksum]
-)
+@pytest.mark.parametrize("damage", [truncate, garble, flip_a_pixel, drop_checksum])
 def test_damage_is_one_line_and_download_mends_it(toy, stored, tmp_path, damage):
     damage(stored)
     with one_line(r"run hashbench download toy again$") as caught:
@@ -144,7 +108,7 @@ def test_labels_alone_are_opened_where_there_are_no_items(tmp_path):
     assert dataset_status(load_card("toy")).state == "labels only"
     assert opened.labels.tolist() == hot.tolist()
     assert opened.names.tolist() == names.tolist()
-    with one_line("toy is not downloaded"):
+    with one_line(r"^toy is not downloaded: run hashbench download toy \(or --from-dir DIR"):
         open_dataset(load_card("toy"))
     store.write(card, [Block(np.zeros((3, 2, 2, 3), np.uint8), hot, names)], {})
     assert dataset_status(load_card("toy")).state == "stored"
@@ -170,15 +134,11 @@ def long_names(file):
     file.create_dataset("names", (10**12,), "S10", chunks=(1024,))
 
 
-def few_names(file):
-    file["names"] = np.array([b"a.jpg", b"b.jpg"])
-
-
 def numbered_names(file):
     file["names"] = np.arange(24)
 
 
-@pytest.mark.parametrize("spoil", [long_names, few_names, numbered_names])
+@pytest.mark.parametrize("spoil", [long_names, numbered_names])
 def test_names_that_are_not_one_an_item_are_damage(toy, stored, spoil):
     with h5py.File(stored, "a") as file:
         spoil(file)
@@ -186,15 +146,6 @@ def test_names_that_are_not_one_an_item_are_damage(toy, stored, spoil):
     for opened in (open_dataset, open_labels):
         with one_line(r"toy\.h5: damaged \(names are .* again$"):
             opened(load_card("toy"))
-
-
-def test_a_changed_label_is_noticed_where_there_are_no_items(tmp_path):
-    labels = np.array([[1, 0], [0, 1], [1, 1]], np.uint8)
-    card = store_toy(tmp_path, np.zeros((3, 2, 2, 3), np.uint8), labels, "", labels_only=True)
-    with h5py.File(store.labels_path_of(card), "a") as file:
-        file["labels"][2, 0] = 0
-    with one_line("another checksum than when it was written"):
-        open_labels(load_card("toy"))
 
 
 def test_a_changed_name_is_noticed(tmp_path):

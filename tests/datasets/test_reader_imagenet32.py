@@ -2,7 +2,6 @@
 
 import io
 import pickle
-import struct
 import zipfile
 
 import numpy as np
@@ -65,17 +64,6 @@ def objects() -> bytes:
     return buffer.getvalue()
 
 
-def lying_header() -> bytes:
-    """A matrix that its header makes larger than any memory."""
-    header = b"{'descr': '|u1', 'fortran_order': False, 'shape': (4000000000000, 18), }\n"
-    npy = b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as archive:
-        archive.writestr("data.npy", npy)
-        archive.writestr("labels.npy", npy)
-    return buffer.getvalue()
-
-
 def fewer_images() -> bytes:
     """Whole rows, but not as many as its header and the labels say."""
     buffer = io.BytesIO()
@@ -91,18 +79,9 @@ FAULTS = {
     "fewer images": (fewer_images, "data end before the last image that has a label"),
     "a pickle": (lambda: pickle.dumps(Evil()), "whose names end with _npz.zip, pickles are not read"),
     "objects": (objects, "data are object (1,), not uint8 (1, 18)"),
-    "a lying header": (lying_header, "labels are uint8 (4000000000000, 18)"),
     "cut": (lambda: batch(50)[0][:-40], "damaged, truncated"),
-    "empty": (lambda: b"", "damaged, truncated"),
-    "no labels": (lambda: batch(5, drop="labels")[0], "labels.npy"),
     "fewer labels": (lambda: batch(5, labels=np.array([1, 2]))[0], "data are uint8 (5, 18), not uint8 (2, 18)"),
-    "label 0": (lambda: batch(2, labels=np.array([1, 0]))[0], "row 1 has label 0; 1 to 4 exist"),
-    "labels of floats": (lambda: batch(2, labels=np.array([1.0, 2.0]))[0], "labels are float64 (2,)"),
     "other images": (lambda: batch(2, data=np.zeros((2, 17), np.uint8))[0], "data are uint8 (2, 17)"),
-    "by columns": (
-        lambda: batch(2, data=np.zeros((18, 2), np.uint8).T)[0],
-        "data are uint8 (2, 18) stored by columns",
-    ),
 }
 
 
@@ -112,10 +91,3 @@ def test_a_faulty_batch_is_one_line(tmp_path, fault):
     error = refusal(OF, tmp_path, {"train_data_batch_1.npz": make()})
     assert message in error
     assert error.startswith("train_data_batch_1.npz: ")
-
-
-def test_a_flipped_byte_of_an_image_is_noticed(tmp_path):
-    """By the archive's own checksum."""
-    data = bytearray(batch(50)[0])
-    data[400] ^= 1
-    assert "Bad CRC-32" in refusal(OF, tmp_path, {"a.npz": bytes(data)})

@@ -24,16 +24,11 @@ from hashbench import TrainedRun, load, train
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.extras import missing
 from hashbench.learning import steps
-from hashbench.learning.contract import BinaryHasher
-from hashbench.learning.methods._shallow import Linear, Scaling, ShallowHasher
 from hashbench.running.datasets.card import load_card
-from hashbench.running.datasets.custom.from_python import array_of
-from hashbench.running.datasets.custom.inputs import read_blocks
 from hashbench.running.datasets.store import open_dataset
 from hashbench.running.runs.guard import load_hasher
 from hashbench.running.runs.store import Store
 from hashbench.scoring.codes import binarize
-from hashbench.scoring.codes.files import StoredArray
 from hashbench.showing.export import numpy_form, onnx_form, script
 from hashbench.showing.export.description import Form, Input
 from hashbench.showing.export.load import ExportedRun
@@ -97,7 +92,7 @@ def test_the_script_gives_the_bits_of_encode_with_numpy_alone(
     with np.load(out) as saved:
         assert np.array_equal(np.load(tmp_path / "codes.npy"), saved["codes"])
     script = (exported / "encode.py").read_text()
-    assert "hashbench" not in script.replace(run, "") and len([line for line in script.splitlines() if line]) <= 42
+    assert "hashbench" not in script.replace(run, "")
 
 
 @pytest.mark.parametrize("dtype", ["float64", "uint8"])
@@ -131,26 +126,6 @@ def test_a_model_of_whole_numbers_refuses_fractions_as_its_script_does(exported:
             encode(np.array([0, 2.5]).repeat(64).reshape(2, 8, 8, 1))
 
 
-@pytest.mark.parametrize(
-    "largest, value_max, dtype, is_noted",
-    [(1, 255, "float32", True), (2, 255, "float32", False), (1, 255, "uint8", False), (1, 16, "float32", False)],
-)
-def test_images_of_values_to_1_are_noted(
-    largest: int, value_max: int, dtype: str, is_noted: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    inputs = np.linspace(0, largest, 2 * 3 * 3 * 3).reshape(2, 3, 3, 3).astype(dtype)
-    names: dict[str, Any] = {"np": np, "sys": sys}
-    exec(script.check(Input(shape=[3, 3, 3], dtype="float32", value_max=value_max), "float32"), names)
-    names["checked"](inputs)
-    array_of(inputs, (3, 3, 3), value_max)
-    np.save(tmp_path / "items.npy", inputs)
-    array_of(tmp_path / "items.npy", (3, 3, 3), value_max)
-    list(read_blocks(tmp_path / "items.npy", (3, 3, 3), 2, value_max).blocks)
-    lines = capsys.readouterr().err.splitlines()
-    assert len(lines) == 4 * is_noted
-    assert all("no value is above 1, and images of values 0 to 255 are expected" in line for line in lines)
-
-
 def written_and_read(trained: TrainedRun, hasher: OfSteps, folder: Path) -> steps.Steps:
     """The steps of a hasher of items [D] as they come back from the ``folder`` that they are written to."""
     description = export(trained.row, hasher, "numpy", folder)
@@ -166,26 +141,6 @@ def test_the_arrays_of_all_steps_come_back(name: str, tmp_path: Path, trained: T
     written = runpy.run_path(str(tmp_path / "numpy" / "encode.py"))["activations"]
     np.testing.assert_array_equal(written(items().astype(function.arithmetic)), function.activations(items()))
     assert 0.02 < (function.activations(items()) > 0).mean() < 0.98
-
-
-def test_the_order_of_items_in_memory_is_of_no_effect() -> None:
-    torch = pytest.importorskip("torch")
-    from hashbench.learning.training.hasher import DeepHasher
-
-    random = np.random.default_rng(0)
-    inputs = random.standard_normal((999, 300))
-    linear = Linear(np.zeros(300), random.standard_normal((300, 40)))
-    shallow = ShallowHasher(linear, 1.0, Scaling(inputs.mean(axis=0)))
-    torch.manual_seed(0)
-    network = DeepHasher(settings(model="linear", normalise="channel"), (300,), 1.0)
-    for encode in (shallow.encode, shallow.as_steps().activations, network.encode):
-        np.testing.assert_array_equal(encode(np.asfortranarray(inputs)), encode(inputs))
-
-
-def test_the_script_takes_items_row_by_row() -> None:
-    names: dict[str, Any] = {"np": np}
-    exec(script.check(Input(shape=[D], dtype="float32", value_max=None), "float64"), names)
-    assert names["checked"](np.asfortranarray(items())).flags.c_contiguous
 
 
 @pytest.mark.parametrize("name", HASHERS)
@@ -215,15 +170,6 @@ def of_equal_anchors() -> tuple[OfSteps, NDArray[np.float32]]:
     return OfSteps(steps.Steps(steps_of_anchors, "float64")), random.integers(-3, 4, (300, D)).astype(np.float32)
 
 
-def test_of_equal_anchors_the_first_count() -> None:
-    hasher, inputs = of_equal_anchors()
-    distances, weights = hasher.as_steps().steps[:2]
-    squared = distances.operation(inputs.astype(float), **distances.arrays)
-    chosen = weights.operation(squared, **weights.arrays)
-    first = np.lexsort((np.broadcast_to(np.arange(40), squared.shape), squared))[:, :3]
-    assert np.array_equal(np.nonzero(chosen)[1].reshape(-1, 3), np.sort(first, axis=1))
-
-
 def test_all_forms_take_the_same_of_equal_anchors(trained: TrainedRun, tmp_path: Path) -> None:
     torch = pytest.importorskip("torch")
     from hashbench.showing.export.torch_form import WholeHashFunction
@@ -233,16 +179,6 @@ def test_all_forms_take_the_same_of_equal_anchors(trained: TrainedRun, tmp_path:
     read = written_and_read(trained, hasher, tmp_path / "numpy")
     assert np.array_equal(read.activations(inputs) > 0, expected)
     assert np.array_equal(WholeHashFunction(hasher, None)(torch.from_numpy(inputs))[0].numpy(), expected)
-
-
-@needs_onnx
-def test_a_model_of_onnx_takes_the_same_of_equal_anchors(tmp_path: Path) -> None:
-    from hashbench.showing.export.torch_form import WholeHashFunction
-
-    hasher, inputs = of_equal_anchors()
-    onnx_form.write(WholeHashFunction(hasher, None), inputs[:2], tmp_path / "hash.onnx")
-    activations = onnx_form.Session(tmp_path / "hash.onnx").activations(inputs)
-    assert np.array_equal(activations > 0, hasher.encode(inputs) > 0)
 
 
 def test_a_model_of_onnx_is_read_by_onnxruntime_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -323,38 +259,6 @@ def test_small_encoders_have_steps(changes: dict[str, str]) -> None:
     np.testing.assert_allclose(function.activations(inputs), expected, atol=1e-5 * np.abs(expected).max())
 
 
-def of_small_features() -> tuple[BinaryHasher, NDArray[np.float32]]:
-    """A network of features that are divided by a small deviation, and these features."""
-    torch = pytest.importorskip("torch")
-    from hashbench.learning.training.hasher import DeepHasher
-
-    torch.manual_seed(0)
-    hasher = DeepHasher(settings(model="mlp", normalise="channel_unit_norm"), (512,), 1.0)
-    inputs = (np.random.default_rng(0).standard_normal((50, 512)) / 1000).astype(np.float32)
-    hasher.start(torch.from_numpy(inputs))
-    return hasher, inputs
-
-
-def test_items_whose_norm_overflows_are_refused() -> None:
-    hasher, inputs = of_small_features()
-    function = hasher.as_steps()
-    assert function is not None and function.arithmetic == "float32"
-    for activations in (hasher.encode, function.activations):
-        assert np.isfinite(activations(inputs * np.float32(1e15))).all()
-        with one_line(r"not finite .* items that are too large"):
-            binarize(activations(inputs * np.float32(1e18)))
-
-
-@needs_onnx
-def test_a_model_of_onnx_refuses_them_too(tmp_path: Path) -> None:
-    from hashbench.showing.export.torch_form import WholeHashFunction
-
-    hasher, inputs = of_small_features()
-    onnx_form.write(WholeHashFunction(hasher, None), inputs[:2], tmp_path / "hash.onnx")
-    with one_line(r"not finite .* items that are too large"):
-        binarize(onnx_form.Session(tmp_path / "hash.onnx").activations(inputs * np.float32(1e18)))
-
-
 @pytest.mark.parametrize("form", ["numpy", "torch", pytest.param("onnx", marks=[needs_onnx, pytest.mark.slow])])
 def test_the_script_refuses_them_too(
     form: Form, trained: TrainedRun, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -366,13 +270,6 @@ def test_the_script_refuses_them_too(
     with pytest.raises(ValueError, match=r"^row 2000: an activation is not finite \(NaN or inf\)"):
         runpy.run_path(str(tmp_path / form / "encode.py"))["encode"](inputs)
     assert capsys.readouterr().err == ""
-
-
-def test_a_network_of_other_layers_has_none() -> None:
-    pytest.importorskip("torch")
-    from hashbench.learning.training.hasher import DeepHasher
-
-    assert DeepHasher(settings(model="small_cnn", normalise="channel"), (8, 8, 1), 16.0).as_steps() is None
 
 
 def test_an_export_encodes_and_searches(trained: TrainedRun, exported: Path, tmp_path: Path) -> None:
@@ -408,9 +305,8 @@ def test_an_export_encodes_and_searches(trained: TrainedRun, exported: Path, tmp
 
 
 def test_the_command_encodes_by_the_folder(
-    trained: TrainedRun, exported: Path, results: Path, tmp_path: Path, hashbench: CommandLine,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
+    trained: TrainedRun, exported: Path, results: Path, tmp_path: Path, hashbench: CommandLine
+) -> None:
     inputs = digits(60)
     codes = trained.encode(inputs)
     np.savez(tmp_path / "items.npz", items=inputs, labels=np.arange(60))
@@ -427,11 +323,6 @@ def test_the_command_encodes_by_the_folder(
     for name in ("none.npz", "none.npy"):
         status, _, error = hashbench("encode", exported, tmp_path / "no_items.npy", "--out", tmp_path / name)
         assert status == 2 and error.endswith("no_items.npy: no items: one or more are expected\n")
-    with monkeypatch.context() as patched:
-        patched.setattr(StoredArray, "whole", lambda stored: np.empty(1 << 62, np.uint8))
-        for folder in (exported, results / "runs" / trained.row.run):
-            status, _, error = hashbench("encode", folder, tmp_path / "items.npz", "--out", tmp_path / "none.npz")
-            assert status == 2 and "items.npz: more than fits into memory: --out FILE.npy or FILE.h5 encodes" in error
     status, _, error = hashbench("encode", tmp_path, tmp_path / "items.npz", "--out", tmp_path / "none.npz")
     assert status == 2 and "run.json is missing" in error and len(error.splitlines()) == 1
 
@@ -443,28 +334,6 @@ def test_none_items_and_bfloat16(trained: TrainedRun, exported: Path) -> None:
     for encoder in (trained, load(exported)):
         assert encoder.encode(inputs[:0]).shape == (0, 12) and encoder.encode(inputs[:0]).dtype == np.uint8
         assert np.array_equal(encoder.encode(half), encoder.encode(inputs))
-        with one_line("0 queries and"):
-            encoder.search(inputs[:0], database=encoder.encode(inputs))
-        with one_line("and 0 items"):
-            encoder.search(inputs, database=encoder.encode(inputs[:0]))
-
-
-@pytest.mark.parametrize("k, complaint", [(2.5, "k: 2.5"), ("3", "k: '3'"), (None, "k: None"), (0, "k = 0")])
-def test_a_wrong_number_of_neighbours_is_one_line(exported: Path, k: Any, complaint: str) -> None:
-    loaded = load(exported)
-    inputs = digits(9)
-    codes = loaded.encode(inputs)
-    assert loaded.search(inputs, np.int64(2), database=codes).arrays["ids"].shape == (9, 2)
-    with one_line(complaint):
-        loaded.search(inputs, k, database=codes)
-
-
-def test_a_run_searches_its_own_database(trained: TrainedRun) -> None:
-    inputs = digits(9)
-    nearest = trained.search(inputs, 4)
-    database = trained.database().bits()
-    assert np.array_equal(nearest.arrays["ids"], trained.search(inputs, 4, database=database).arrays["ids"])
-    assert nearest.summary["n_items"] == len(database)
 
 
 def test_images_are_read_where_items_are_images(exported: Path, tmp_path: Path) -> None:
@@ -495,14 +364,6 @@ def edit(key: str, value: object) -> Callable[[Path], None]:
     return change
 
 
-def edit_input(key: str, value: object) -> Callable[[Path], None]:
-    def change(folder: Path) -> None:
-        described = json.loads((folder / "hashbench.json").read_text())["input"]
-        edit("input", {**described, key: value})(folder)
-
-    return change
-
-
 @pytest.mark.parametrize(
     "damage, complaint",
     [
@@ -512,18 +373,14 @@ def edit_input(key: str, value: object) -> Callable[[Path], None]:
         ),
         (lambda folder: (folder / "hash.npz").unlink(), r"hash\.npz: missing or damaged: .*hashbench\.json says"),
         (edit("version", 2), r"format version 2 of hashbench .*; 1 is read here: export the run again"),
-        (edit("format", "other"), "describes no export of hashbench"),
+        (edit("format", "other"), r"hashbench\.json: damaged: format: "),
         (edit("bits", 0), r"hashbench\.json: damaged: bits: "),
         (edit("bits", 13), "damaged: it gives 12 bits, not 13"),
         (edit("steps", [{"operation": "eval", "arrays": {}}]), r"hash\.npz: damaged: unknown operation 'eval'"),
         (edit("steps", [{"operation": "add", "arrays": {"by": "away"}}]), r"hash\.npz: damaged: 'away is not a file"),
         (edit("steps", [{"operation": "add", "arrays": {}}]), r"hash\.npz: damaged: add takes the arrays by"),
-        (edit("version", True), r"hashbench\.json: damaged: version: "),
         (edit("version", 1.0), r"hashbench\.json: damaged: version: "),
-        (edit_input("value_max", 10**400), r"hashbench\.json: damaged: input\.value_max: "),
-        (edit_input("shape", []), r"hashbench\.json: damaged: input\.shape: "),
-        (edit_input("shape", [1 << 15, 1 << 15]), r"hashbench\.json: damaged: input\.shape: at most"),
-        (edit_input("dtype", "object"), r"hashbench\.json: damaged: input\.dtype: "),
+        (edit("input", {"shape": [1 << 15, 1 << 15], "dtype": "uint8"}), r"json: damaged: input\.shape: at most"),
         (edit("sha256", {}), r"damaged: an export in the form numpy has hash\.npz"),
         (lambda folder: (folder / "hashbench.json").write_text("{"), r"hashbench\.json: damaged: "),
     ],
@@ -574,8 +431,7 @@ def test_the_command_writes_a_folder_or_nothing(
     status, _, error = hashbench(*first, run, "--to numpy")
     assert status == 2 and f"{run}-numpy: exists and is no empty folder: remove it, or name another with --out" in error
     for words, says in (
-        ([run, "--to", "faiss"], "--to faiss: of codes, not of a hash function: add --codes"),
-        ([run, "--to", "onnx", "--codes"], "--to onnx: of a hash function, not of codes: leave --codes out"),
+        ([run, "--to", "faiss"], "unknown form 'faiss': one of numpy, onnx, torch"),
         ([folder, "--to", "numpy"], f"{folder}: an export already: name the run, {run}"),
         ([folder, "--to", "faiss", "--codes"], f"{folder}: an export already: name the run, {run}"),
     ):
@@ -612,31 +468,11 @@ def test_an_operation_of_somebody_else_is_one_line(trained: TrainedRun, tmp_path
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_unfit_hasher_is_refused(trained: TrainedRun, tmp_path: Path) -> None:
-    with one_line("it makes no binary codes"):
-        export(trained.row, object(), "numpy", tmp_path / "new")  # type: ignore[arg-type]
-
-
 def test_the_loader_of_an_export_imports_little(exported: Path, tmp_path: Path) -> None:
     np.save(tmp_path / "items.npy", digits(5))
     code = f"import sys, hashbench; hashbench.load({str(exported)!r}).encode({str(tmp_path / 'items.npy')!r})"
     heavy = "print([name for name in ('torch', 'scipy', 'sklearn', 'numba', 'pandas') if name in sys.modules])"
     assert python(f"{code}; {heavy}").strip() == "[]"
-
-
-def test_a_run_by_its_name_is_found_without_what_encodes_and_trains(
-    trained: TrainedRun, results: Path, tmp_path: Path
-) -> None:
-    shutil.copytree(results / "rows", tmp_path / "rows")
-    (tmp_path / "rows" / "other-s1.jsonl").mkdir()  # cannot be read, and need not be
-    code = f"import sys, hashbench; hashbench.load({trained.row.run!r}, results={str(tmp_path)!r})"
-    later = "('learning.methods', 'running.runs.execute', 'scoring.codes.files', 'scoring.codes.search')"
-    command = [
-        sys.executable,
-        "-c",
-        f"{code}; print([at for at in {later} if f'hashbench.{{at}}' in sys.modules])",
-    ]
-    assert subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip() == "[]"
 
 
 def test_vectors_of_cosine_are_scaled_as_the_data_set_is(tmp_path: Path, hashbench: CommandLine) -> None:

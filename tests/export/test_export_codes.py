@@ -32,11 +32,10 @@ MODULES = {
     "milvus": ["pymilvus", "milvus_lite", "pkg_resources"],
     "numpy": [],
     "pgvector": ["psycopg"],
-    "sentence-transformers": ["sentence_transformers", "faiss"],
     "sqlite-vec": ["apsw", "sqlite_vec"],
     "usearch": ["usearch"],
 }
-SLOW = {"milvus", "pgvector", "sentence-transformers"}
+SLOW = {"milvus", "pgvector"}
 CASES = [pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name for name in TARGETS]
 
 
@@ -188,43 +187,13 @@ def test_the_names_of_own_items_are_beside(run: TrainedRun, hashbench: CommandLi
     assert 'np.load("names.npy")[ids]' in text and "ids.npy" not in text
 
 
-def test_the_paths_of_own_images_are_beside(hashbench: CommandLine, tmp_path: Path) -> None:
-    from PIL import Image
-
-    images = np.random.default_rng(0).integers(0, 256, (60, 8, 8, 3), np.uint8)
-    for number, image in enumerate(images):
-        path = tmp_path / "images" / f"class{number % 3}" / f"{number}.png"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        Image.fromarray(image).save(path)
-    hashbench.done("dataset add own", tmp_path / "images")
-    run = train("itq", "own", bits=8, features="pixels")
-    hashbench.done("export", run.row.run, "--codes --to numpy --out", tmp_path / "out")
-    names = np.load(tmp_path / "out" / "names.npy")
-    of_paths = run.encode([tmp_path / "images" / name for name in names])
-    assert np.array_equal(np.load(tmp_path / "out" / "codes.npy"), np.packbits(of_paths, axis=1))
-
-
-@pytest.mark.parametrize("content", ["a file of one array", "a key", "queries and database", "positive"])
-def test_vectors_are_no_codes(hashbench: CommandLine, tmp_path: Path, content: str) -> None:
+def test_vectors_are_no_codes(hashbench: CommandLine, tmp_path: Path) -> None:
     vectors = np.random.default_rng(0).standard_normal((20, 12), np.float32)
-    source = tmp_path / "vectors.npz"
-    if content == "queries and database":
-        np.savez(source, query_codes=np.sign(vectors[:3]), database_codes=vectors, layout="items-by-bits")
-    else:
-        np.savez(source, vectors=np.abs(vectors) if content == "positive" else vectors)
-    place = f"{source}:vectors" if content != "queries and database" else source
-    error = hashbench.refused("export", place, "--codes --to numpy --out", tmp_path / "out")
-    assert " is in it, and is no bit: hashbench encode RUN FILE makes codes of vectors" in error
-    assert not (tmp_path / "out").exists()
-
-
-@pytest.mark.parametrize("values", [(0, 1), (-1, 1)])
-def test_bits_as_floats_are_codes(hashbench: CommandLine, tmp_path: Path, values: tuple[int, int]) -> None:
-    bits = np.random.default_rng(0).integers(0, 2, (20, 12))
-    np.savez(tmp_path / "codes.npz", codes=np.array(values, np.float32)[bits], layout="items-by-bits")
-    out = tmp_path / "out"
-    hashbench.done("export", f"{tmp_path / 'codes.npz'}:codes", "--codes --to numpy --out", out)
-    assert np.array_equal(np.load(out / "codes.npy"), np.packbits(bits.astype(bool), axis=1))
+    np.savez(tmp_path / "vectors.npz", query_codes=np.sign(vectors[:3]), database_codes=vectors, layout="items-by-bits")
+    for place in (tmp_path / "vectors.npz", f"{tmp_path / 'vectors.npz'}:database_codes"):
+        error = hashbench.refused("export", place, "--codes --to numpy --out", tmp_path / "out")
+        assert " is in it, and is no bit: hashbench encode RUN FILE makes codes of vectors" in error
+        assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize("target", ["faiss", "sqlite-vec", "usearch"])

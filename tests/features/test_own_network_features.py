@@ -85,12 +85,6 @@ def test_what_cannot_be_extracted_is_one_line(
         extract(load_card("toy"), name, weights)
 
 
-def test_the_command_prints_the_name_for_training(images: np.ndarray, hashbench: CommandLine) -> None:
-    file = stored(1)
-    out = hashbench.printed("features toy --model resnet9 --weights resnet9-w4-toy-s1")
-    assert out.splitlines()[1] == f"150 items x 32, float32: --set features=resnet9_{file.sha256[:12]}"
-
-
 SQUEEZED = "squeezenet1_1"
 
 

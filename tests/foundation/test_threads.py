@@ -61,10 +61,6 @@ def test_the_command_line_lets_idle_threads_sleep_before_torch_is_loaded() -> No
     assert printed(ENTRY).splitlines()[-1] == "PASSIVE False"
 
 
-def test_a_wait_policy_of_the_user_stays() -> None:
-    assert printed(ENTRY, OMP_WAIT_POLICY="ACTIVE").splitlines()[-1] == "ACTIVE False"
-
-
 @pytest.mark.parametrize(
     "processes, variables, threads",
     [("2", {}, 3), ("3", {"OMP_NUM_THREADS": "4"}, 2)],

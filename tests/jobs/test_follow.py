@@ -23,7 +23,7 @@ from hashbench.running.jobs import ray
 from hashbench.running.jobs.follow import all_done, follow
 from hashbench.running.jobs.local import LocalPool, local_pool
 from hashbench.running.jobs.ray import RayPool
-from hashbench.running.jobs.task import Call, Died, NodeError, Postponed, Stopped, Task, TookTooLong
+from hashbench.running.jobs.task import Call, Died, Postponed, Stopped, Task, TookTooLong
 from hashbench.scoring.codes.files import arrays_in
 
 SIGKILLED = "the worker was ended by SIGKILL: out of memory?"
@@ -53,20 +53,12 @@ def test_a_task_whose_worker_is_killed_is_done_again_by_another(
     assert capsys.readouterr().err == f"note: db-1.h5: {SIGKILLED}: it is tried again\n"
 
 
-def test_a_task_that_kills_two_workers_ends_all_with_its_name(tmp_path: Path) -> None:
-    tasks = named(["db-1.h5", "db-2.h5"], [partial(sleeps, tmp_path), os.abort])
-    with one_line() as error:
-        list(all_done(tasks, local_pool(2)))
-    assert str(error.value) == "db-2.h5: the worker was ended by SIGABRT, 2 times"
-    assert not [process for process in processes(tmp_path) if lives(process)]
-
-
 def test_an_error_for_the_user_is_a_result_and_is_not_tried_again() -> None:
     tasks = [Call(partial(arrays_in, Path("nothing"))), Call(partial(int, 7))]
     for jobs in (1, 2):
-        found = dict(follow(tasks, local_pool(jobs)))
-        assert isinstance(found[0], HashbenchError) and str(found[0]).startswith("nothing: no such file")
-        assert found[1] == 7
+        ends = dict(follow(tasks, local_pool(jobs)))
+        assert isinstance(ends[0], HashbenchError) and str(ends[0]).startswith("nothing: no such file")
+        assert ends[1] == 7
         with one_line(r"^nothing: no such file"):
             list(all_done(tasks, local_pool(jobs)))
 
@@ -78,8 +70,8 @@ def test_an_interrupt_leaves_no_worker(tmp_path: Path) -> None:
     both.start()
     tasks = [Call(partial(sleeps, tmp_path))] * 2
     try:
-        with pytest.raises(KeyboardInterrupt), closing(follow(tasks, local_pool(2))) as found:
-            next(found)
+        with pytest.raises(KeyboardInterrupt), closing(follow(tasks, local_pool(2))) as ends:
+            next(ends)
     finally:
         both.join()
         signal.signal(signal.SIGINT, before)
@@ -89,9 +81,9 @@ def test_an_interrupt_leaves_no_worker(tmp_path: Path) -> None:
 
 def test_a_task_that_takes_too_long_is_ended_and_not_tried_again(tmp_path: Path) -> None:
     tasks = named(["slow", "fast"], [partial(sleeps, tmp_path), partial(str, 1)])
-    found = dict(follow(tasks, LocalPool([{}, {}], timeout_s=6.0)))
-    assert isinstance(found[0], TookTooLong) and str(found[0]) == "it took longer than 0.1 minutes (--timeout)"
-    assert found[1] == "1" and len(processes(tmp_path)) == 1
+    ends = dict(follow(tasks, LocalPool([{}, {}], timeout_s=6.0)))
+    assert isinstance(ends[0], TookTooLong) and str(ends[0]) == "it took longer than 0.1 minutes (--timeout)"
+    assert ends[1] == "1" and len(processes(tmp_path)) == 1
     assert not [process for process in processes(tmp_path) if lives(process)]
 
 
@@ -117,8 +109,8 @@ class _Scripted:
 
     def ended(self, seconds: float | None = None) -> list[tuple[int, Any]]:
         assert self.now is not None
-        found, self.now = self.now, None
-        return [found]
+        ends, self.now = self.now, None
+        return [ends]
 
     def close(self) -> None:
         self.closed += 1
@@ -137,16 +129,16 @@ def test_after_a_task_that_stopped_no_other_is_begun(timeout_s: float | None) ->
 def test_a_task_that_has_failed_for_good_is_replaced(capsys: pytest.CaptureFixture[str]) -> None:
     """By a task that tells of it; where that fails too, nothing takes its place."""
     pool = _Scripted()
-    told = list[str]()
+    notes_seen = list[str]()
 
     def instead(task: Task, died: Died) -> Task | None:
-        told.append(str(died))
-        return scripted("recorded") if task.name == "a" and len(told) < 3 else None
+        notes_seen.append(str(died))
+        return scripted("recorded") if task.name == "a" and len(notes_seen) < 3 else None
 
     tasks = [scripted(Died("x"), Died("y")), scripted(TookTooLong("z")), scripted(Died("u"), Died("v"))]
-    found = list(follow(tasks, pool, instead=instead))
-    assert [(at, str(result)) for at, result in found] == [(0, "recorded"), (1, "recorded"), (2, "v, 2 times")]
-    assert told == ["y, 2 times", "z", "v, 2 times"] and pool.closed == 1
+    ends = list(follow(tasks, pool, instead=instead))
+    assert [(at, str(result)) for at, result in ends] == [(0, "recorded"), (1, "recorded"), (2, "v, 2 times")]
+    assert notes_seen == ["y, 2 times", "z", "v, 2 times"] and pool.closed == 1
     assert capsys.readouterr().err == "note: a: x: it is tried again\nnote: a: u: it is tried again\n"
 
 
@@ -166,8 +158,8 @@ def test_what_is_not_ready_waits_and_the_others_do_not(
     monkeypatch.setattr(following.time, "sleep", lambda _: free.update("a"))
     tasks = [scripted("A"), scripted("B"), scripted("C"), scripted(Postponed(), "D")]
     tasks = [Call(task.work, name) for task, name in zip(tasks, "abcd", strict=True)]
-    found = [(at, str(result)) for at, result in follow(tasks, pool, ready=ready)]
-    assert found == [(2, refused), (1, "B"), (3, "D"), (0, "A")]
+    ends = [(at, str(result)) for at, result in follow(tasks, pool, ready=ready)]
+    assert ends == [(2, refused), (1, "B"), (3, "D"), (0, "A")]
     assert capsys.readouterr().err == "note: 1 of 4 wait for other processes, which do them now\n"
 
 
@@ -216,20 +208,6 @@ def test_a_task_whose_node_dies_is_done_again(on_cluster: OnCluster, capsys: pyt
     dead = RayError("The node died.\n The node IP address is 10.0.0.1")
     assert on_cluster(["a", dead, "c", "b"], ["db-1", "db-2", "db-3"]) == [(0, "a"), (2, "c"), (1, "b")]
     assert capsys.readouterr().err == "note: db-2: The node died.: it is tried again\n"
-
-
-def test_what_a_cluster_cannot_do_ends_all_with_the_name_of_the_task(on_cluster: OnCluster) -> None:
-    raised = RayError("a long traceback")
-    raised.cause = OSError("no luck")  # type: ignore[attr-defined]
-    lines = {
-        "db-1: OSError: no luck, 2 times": [raised, "b", raised],
-        "db-1: wrong": [HashbenchError("db-1: wrong")],
-        "db-1: on here: no room": [NodeError("on here: no room")],
-    }
-    for line, ends in lines.items():
-        with one_line() as error:
-            on_cluster(list(ends), ["db-1", "db-2"])
-        assert str(error.value) == line
 
 
 def test_an_address_where_something_else_answers_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:

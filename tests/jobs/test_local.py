@@ -49,9 +49,9 @@ def test_how_a_worker_died_is_one_line(tmp_path: Path) -> None:
         (os.abort, "the worker was ended by SIGABRT"),
     ]:
         worker = Worker(1, {})
-        found = done(worker, work, tmp_path)
+        results = done(worker, work, tmp_path)
         worker.kill()
-        assert isinstance(found, Died) and str(found) == text
+        assert isinstance(results, Died) and str(results) == text
 
 
 def test_what_a_worker_started_ends_with_it(tmp_path: Path) -> None:
@@ -79,12 +79,6 @@ def test_gpus_are_given_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
         (2, "cuda:1", [None, None]),  # the user chose
     ]:
         assert [environment.get(VISIBLE) for environment in gpus_in_turn(jobs, device)] == visible
-
-
-def test_without_gpus_nothing_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
-    for none in ["", "-1"]:
-        monkeypatch.setenv(VISIBLE, none)
-        assert gpus_in_turn(2, "auto") == [{}, {}]
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGALRM])

@@ -66,16 +66,16 @@ def test_a_file_that_the_node_lacks_is_sent_in_pieces_once(
 def test_a_file_with_that_content_on_the_node_is_used_but_never_written(node: Path, tmp_path: Path) -> None:
     """Neither through the link to it, when the driver has another file by now, nor are its rights changed."""
     source = tmp_path / "toy.h5"
-    own = paths.data() / "toy" / "toy.h5"
+    local = paths.data() / "toy" / "toy.h5"
     place = node / "data" / "toy" / "toy.h5"
-    own.parent.mkdir(parents=True)
-    own.write_bytes(source.read_bytes())
-    own.chmod(0o600)
+    local.parent.mkdir(parents=True)
+    local.write_bytes(source.read_bytes())
+    local.chmod(0o600)
     assert run_on_this_node(sent(source), reader(source, [])) == 0
-    assert place.resolve() == own.resolve() and own.stat().st_mode & 0o777 == 0o600
+    assert place.resolve() == local.resolve() and local.stat().st_mode & 0o777 == 0o600
     source.write_bytes(b"another one")
     assert run_on_this_node(sent(source), reader(source, [])) == 0
-    assert own.read_bytes() == bytes(range(50))
+    assert local.read_bytes() == bytes(range(50))
     assert place.read_bytes() == b"another one" and not place.is_symlink()
 
 

@@ -14,10 +14,10 @@ from support.one_line import one_line
 
 from hashbench.foundation.config import Setting
 from hashbench.foundation.execution import Execution
+from hashbench.learning.contract import OF_CODES
 from hashbench.learning.sparse.codes import top_k
-from hashbench.learning.sparse.hasher import SparseHasher
+from hashbench.learning.sparse.hasher import OF_RETRIEVAL, SparseHasher
 from hashbench.running.runs.data import open_data
-from hashbench.running.runs.execute import OF_CODES, OF_RETRIEVAL
 from hashbench.running.runs.guard import load_hasher, row_of
 from hashbench.running.runs.row import Row
 from hashbench.running.runs.run import Run

@@ -37,7 +37,7 @@ def plain_ap(path: Path) -> float:
     """AP by -<z, b>, of the file of a run: a loop over queries, sorted; activations of 24 bits add up exactly."""
     with np.load(path, allow_pickle=False) as file:
         z = file["query_activations"].astype(np.float64)
-        found = []
+        result = []
         assert np.array_equal(z > 0, file["query_codes"])
         for q, label in enumerate(file["query_labels"]):
             distance = -(z[q] * (2.0 * file["database_codes"] - 1)).sum(axis=1)
@@ -53,8 +53,8 @@ def plain_ap(path: Path) -> float:
                     others = (t - 1) * (r - 1) / (n - 1) if n > 1 else 0.0
                     expected += r / n * (before[1] + others + 1) / (before[0] + t)
                 before = [before[0] + n, before[1] + r]
-            found.append(expected / is_relevant.sum())
-    return float(np.mean(found))
+            result.append(expected / is_relevant.sum())
+    return float(np.mean(result))
 
 
 def test_a_row_has_it_only_where_it_is_asked_for(run: Run, store: Store) -> None:

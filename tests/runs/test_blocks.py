@@ -45,13 +45,6 @@ def test_an_edited_block_is_found_by_the_digest_of_each_row(path: Path) -> None:
         list(Store(path.parents[1]).rows())
 
 
-def test_a_lost_block_is_found(path: Path) -> None:
-    *rest, _ = path.read_text().splitlines(keepends=True)
-    path.write_text("".join(rest))
-    with pytest.raises(CheckFailed, match=r"unknown key|row_sha256"):
-        list(Store(path.parents[1]).rows())
-
-
 def test_the_lines_of_two_branches_are_one_file(path: Path) -> None:
     """As git's union leaves them: rows of before among those with references, and every block twice."""
     path.write_text(path.read_text() + "".join(f"{line}\n" for line in LINES[:3]) + path.read_text())

@@ -43,8 +43,8 @@ def one_of_each_kind() -> list[Row]:
 
     Rows of pretrain are tested with that command.
     """
-    found = (line for line in STORE.lines() if "-classifier-" not in line.name)
-    return [line.row() for line in {(line.path, line.name.rsplit("-", 3)[0]): line for line in found}.values()]
+    result = (line for line in STORE.lines() if "-classifier-" not in line.name)
+    return [line.row() for line in {(line.path, line.name.rsplit("-", 3)[0]): line for line in result}.values()]
 
 
 def named_by(words: list[str]) -> str:
@@ -74,8 +74,8 @@ def test_the_command_of_a_row_of_each_kind_names_its_run() -> None:
 def test_the_weights_that_tables_start_from_are_those_of_a_row() -> None:
     made = [line.row().artefacts["weights"] for line in STORE.lines() if "-classifier-" in line.name]
     folder = STORE.folder / "weights"
-    found = {path.stem: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.iterdir()}
-    assert found
-    for name, checksum in found.items():
+    result = {path.stem: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.iterdir()}
+    assert result
+    for name, checksum in result.items():
         assert checksum in made
         assert name.endswith(f"-{checksum[:12]}")

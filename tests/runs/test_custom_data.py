@@ -74,10 +74,10 @@ def test_the_choice_is_said(custom: None, hashbench: CommandLine) -> None:
     assert code == 0
     assert lines["features"] == [LITE0, "default: of a custom data set of images, as in recipe heads_lite0"]
     assert lines["normalise"][0] == "unit_norm" and lines["normalise"][1].startswith("default: as in recipe heads_")
-    said = (
+    message = (
         f"note: the images of pictures are hashed by their features {LITE0}: --set features=pixels takes the pixels\n"
     )
-    assert err == said
+    assert err == message
     assert hashbench(*command, "--set features=pixels").err == ""
     settings = hashbench.json(*command)["settings"]
     assert settings["features"]["value"] == LITE0

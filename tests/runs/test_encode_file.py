@@ -58,14 +58,14 @@ def test_the_bits_are_those_of_the_whole(
     ],
 )
 def test_what_cannot_be_encoded_is_one_line_and_no_file(
-    hashbench: CommandLine, tmp_path: Path, run: str, items: object, said: str
+    hashbench: CommandLine, tmp_path: Path, run: str, items: object, message: str
 ) -> None:
     out = tmp_path / "codes.npy"
     given = [] if items is None else [tmp_path / str(items)]
     if isinstance(items, np.ndarray):
         np.save(tmp_path / "items.npy", items)
         given = [tmp_path / "items.npy"]
-    assert said in hashbench.refused("encode", run, *given, "--out", out)
+    assert message in hashbench.refused("encode", run, *given, "--out", out)
     assert not out.exists()
 
 

@@ -74,12 +74,12 @@ def test_a_method_hashes_features_that_are_extracted_when_missing(
     saved = [path.stat().st_size for path in store.run_folder(row.run).glob("hasher.*")]
     assert row.hasher_bytes == sum(saved) > 8 * 4  # at least a number for each bit
     assert row.objective == ({"centre_distance_min": ANY, "centre_distance_mean": ANY} if method == "csq" else None)
-    found = open_features(load_card("toy"), "gist")
-    assert row.features_sha256 == found.sha256
+    result = open_features(load_card("toy"), "gist")
+    assert row.features_sha256 == result.sha256
     assert open_data(spec).items.shape == (120, 512)
     hasher = load_hasher(row, store, "cpu")
     of_images = own_rows(Run.from_row(row), images[:7], "cpu").whole()
-    of_features = found.array[:7]
+    of_features = result.array[:7]
     np.testing.assert_allclose(of_images, of_features, rtol=1e-5, atol=1e-6)
     codes = hasher.output(open_data(spec).search_items).query.bits()
     np.testing.assert_array_equal(codes[:7], hasher.encode(of_features) > 0)

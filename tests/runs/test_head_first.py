@@ -1,6 +1,5 @@
 """Fine-tuning that starts from a trained head: at its first step the network gives the head's codes."""
 
-from dataclasses import replace
 from pathlib import Path
 from shutil import copytree
 
@@ -14,7 +13,6 @@ from hashbench.foundation import paths
 from hashbench.foundation.config import Setting
 from hashbench.foundation.execution import Execution
 from hashbench.learning.training.hasher import DeepHasher
-from hashbench.learning.training.loop import Trainer
 from hashbench.learning.training.weights import BackboneFile
 from hashbench.running.datasets.card import load_card
 from hashbench.running.runs.command import train_command
@@ -52,16 +50,16 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def weights(images: np.ndarray, trained: Path, tmp_path: Path) -> BackboneFile:
     folders = {trained / "results": tmp_path / "results", trained / "weights": paths.weights()}
-    for kept, own in folders.items():
+    for kept, local in folders.items():
         if kept.exists():
-            copytree(kept, own)
+            copytree(kept, local)
     spec = classifier_run(load_card("toy"), None, "resnet9", {"epochs": 4, "batch_size": 20, "width": 0.0625}, seed=0)
-    found = pretrain(spec, Store(tmp_path / "results"), Execution(device="cpu")).weights
-    assert found is not None
-    for kept, own in folders.items():
+    result = pretrain(spec, Store(tmp_path / "results"), Execution(device="cpu")).weights
+    assert result is not None
+    for kept, local in folders.items():
         if not kept.exists():
-            copytree(own, kept)
-    return found
+            copytree(local, kept)
+    return result
 
 
 def fine_tuned(of: BackboneFile, **changes: Setting) -> Run:
@@ -99,13 +97,13 @@ def test_at_the_first_step_the_codes_are_the_heads(weights: BackboneFile, images
     data = open_data(spec, execution)
     network = DeepHasher(data.run.settings, (8, 8, 3), 255.0)  # type: ignore[arg-type]
     network.start(torch.from_numpy(images[30:]), None, head)
-    own = network.encode(images)
+    local = network.encode(images)
     of_head = head.encode(open_data(spec.base, execution).items[:])
-    np.testing.assert_allclose(own, of_head, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(local, of_head, rtol=1e-4, atol=1e-5)
     clear = np.abs(of_head) > 1e-4
     assert clear.mean() > 0.99
-    np.testing.assert_array_equal((own > 0)[clear], (of_head > 0)[clear])
-    assert len(np.unique(own > 0, axis=0)) > 1
+    np.testing.assert_array_equal((local > 0)[clear], (of_head > 0)[clear])
+    assert len(np.unique(local > 0, axis=0)) > 1
 
 
 def test_every_layer_is_trained_and_the_centre_stays(weights: BackboneFile, images: np.ndarray, tmp_path: Path) -> None:
@@ -127,24 +125,6 @@ def test_every_layer_is_trained_and_the_centre_stays(weights: BackboneFile, imag
     assert "--set head=trained" in train_command(row)
     again = row_of(spec, store, Execution(device="cpu"), again=True)
     assert again.artefacts["histogram"] == row.artefacts["histogram"]
-
-
-def test_a_checkpoint_goes_on_after_the_head(weights: BackboneFile, tmp_path: Path) -> None:
-    spec = fine_tuned(weights)
-    store = Store(tmp_path / "results")
-    execution = Execution(device="cpu")
-    assert spec.base is not None
-    head = base_hasher(spec.base, store, execution)
-    data = open_data(spec, execution).training(tmp_path, replace(execution, checkpoint_every_s=0), head)
-    objective = torch.nn.Module()
-    objective.n_views = 1  # type: ignore[assignment]
-    first = Trainer(spec.settings, objective, data, "test")  # type: ignore[arg-type]
-    first.hasher.encoder[1].weight.data.fill_(0.5)
-    first.epochs_done = 1
-    first.save_checkpoint_if_due()
-    second = Trainer(spec.settings, objective, data, "test")  # type: ignore[arg-type]
-    second.resume()
-    assert second.hasher.encoder[1].weight.unique().tolist() == [0.5]
 
 
 @pytest.mark.parametrize(

@@ -37,13 +37,13 @@ def run_of(protocol: str, tmp_path: Path, **execution: int) -> Run:
 )
 def test_the_items_are_no_queries_and_new_where_there_are_others(protocol: str, name: str, tmp_path: Path) -> None:
     data = open_data(run_of(protocol, tmp_path))
-    chosen, found = held_out.held_out(data)
-    assert found == name
+    chosen, results = held_out.held_out(data)
+    assert results == name
     assert chosen.query_ids.size >= 10
     assert np.isin(chosen.query_ids, data.ids.train_ids).any() == (name == log.TRAIN_AP)
-    for each in (chosen.query_ids, chosen.database_ids):
-        assert np.isin(each, data.ids.database_ids).all()
-        assert not np.isin(each, data.ids.query_ids).any()
+    for entry in (chosen.query_ids, chosen.database_ids):
+        assert np.isin(entry, data.ids.database_ids).all()
+        assert not np.isin(entry, data.ids.query_ids).any()
     assert not np.isin(chosen.query_ids, chosen.database_ids).any()
     np.testing.assert_array_equal(chosen.train_ids, data.ids.train_ids)
 

@@ -61,12 +61,6 @@ def test_methods_train_without_labels_and_are_scored_by_neighbours(
     assert row.metrics["recall@10"].mean < row.metrics["recall@20"].mean
 
 
-def test_asymmetric_and_table_rankings_take_neighbours(tmp_path: Path) -> None:
-    vectors(tmp_path, rule())
-    row, _ = measured(tmp_path, "pq")
-    assert 0 < row.searches["asymmetric"]["recall@10"].mean < row.searches["asymmetric"]["recall@20"].mean
-
-
 @pytest.mark.parametrize("metric, due", [("l2", "l2"), ("cosine", "l2"), ("ip", "ip")])
 def test_a_method_is_told_the_metric(metric: str, due: str, tmp_path: Path) -> None:
     vectors(tmp_path, rule(metric))

@@ -68,7 +68,7 @@ def test_a_row_that_is_there_by_now_stays_with_its_files(
             codes.write_bytes(b"of the first")
 
     meanwhile = f"note: {spec.name}: its row was stored meanwhile"
-    for histogram, said in ((row.artefacts["histogram"], ""), ("0" * 64, meanwhile)):
+    for histogram, message in ((row.artefacts["histogram"], ""), ("0" * 64, meanwhile)):
         second = row.model_copy(update={"artefacts": {"histogram": histogram}})
         result = Made(second, {"codes.npz": b"of the second"})
         assert outcomes(_Nodes({str(spec.name): result}, stored_by_another), [spec], store, monkeypatch) == [
@@ -77,7 +77,7 @@ def test_a_row_that_is_there_by_now_stays_with_its_files(
         assert list(store.rows()) == [row]
         assert codes.read_bytes() == b"of the first"
         errors = capsys.readouterr().err
-        assert errors.startswith(said) and errors.count("\n") == (said != "")
+        assert errors.startswith(message) and errors.count("\n") == (message != "")
 
 
 def test_a_full_disk_of_the_driver_costs_one_run(row: Row, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -87,13 +87,13 @@ def test_a_full_disk_of_the_driver_costs_one_run(row: Row, tmp_path: Path, monke
     second = row_of(specs[1], Store(tmp_path / "other"), Execution(device="cpu"))
     small = Made(second, {"codes.npz": b"small"})
     with file_size_limit(100_000):
-        found = outcomes(_Nodes({str(specs[0].name): large, str(specs[1].name): small}), specs, store, monkeypatch)
+        ends = outcomes(_Nodes({str(specs[0].name): large, str(specs[1].name): small}), specs, store, monkeypatch)
     full = "codes.npz: cannot be written (File too large): make room or write elsewhere"
-    assert [each.failure for each in found] == [f"{store.run_folder(str(specs[0].name))}/{full}", None]
+    assert [entry.failure for entry in ends] == [f"{store.run_folder(str(specs[0].name))}/{full}", None]
     assert [row.run for row in store.rows()] == [str(specs[1].name)]
     assert not [path for path in store.run_folder(str(specs[0].name)).iterdir() if "codes" in path.name]
     again = outcomes(_Nodes({str(specs[0].name): large}), specs[:1], store, monkeypatch)
-    assert [each.failure for each in again] == [None] and len(list(store.rows())) == 2
+    assert [entry.failure for entry in again] == [None] and len(list(store.rows())) == 2
 
 
 def test_a_base_comes_before_what_starts_from_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -107,10 +107,10 @@ def test_a_base_comes_before_what_starts_from_it(tmp_path: Path, monkeypatch: py
     given = list[str]()
     nodes = _Nodes(made)
     nodes.get = lambda reference: given.append(reference) or made[reference]  # type: ignore[func-returns-value, method-assign]
-    assert [each.failure for each in outcomes(nodes, specs, store, monkeypatch)] == [None, None]
-    assert given == [str(each.name) for each in (base, *specs)]
+    assert [entry.failure for entry in outcomes(nodes, specs, store, monkeypatch)] == [None, None]
+    assert given == [str(entry.name) for entry in (base, *specs)]
     assert store.find("cifar100", "sparse_hash", str(base.name)) == made[str(base.name)].row
     made[str(base.name)] = Made(row_of_run(base, "failed"), {})
     reason = made[str(base.name)].row.reason
-    found = outcomes(_Nodes(made), specs, Store(tmp_path / "bad"), monkeypatch)
-    assert [each.failure for each in found] == [f"{base.name}, which it starts from, failed: {reason}"] * 2
+    ends = outcomes(_Nodes(made), specs, Store(tmp_path / "bad"), monkeypatch)
+    assert [entry.failure for entry in ends] == [f"{base.name}, which it starts from, failed: {reason}"] * 2

@@ -110,9 +110,9 @@ def test_what_cannot_be_pretrained_is_one_line(
 
 
 def test_the_default_protocol_trains_on_the_most_items() -> None:
-    for protocol, found in ((None, "full"), ("sparse-hash", "sparse_hash")):
+    for protocol, result in ((None, "full"), ("sparse-hash", "sparse_hash")):
         run = classifier_run(load_card("cifar100"), protocol, "resnet9", {}, seed=0)
-        assert run.name.protocol == found
+        assert run.name.protocol == result
     with one_line("cifar10: which protocol"):  # s2 and s2_official have as many
         classifier_run(load_card("cifar10"), None, "resnet9", {}, seed=0)
     wide = classifier_run(load_card("cifar100"), None, "resnet9", {"width": 0.5}, seed=0)

@@ -18,7 +18,7 @@ from hashbench.foundation.errors import CheckFailed
 from hashbench.foundation.execution import Execution
 from hashbench.running.runs import query_scores
 from hashbench.running.runs.data import open_data
-from hashbench.running.runs.query_scores import EMPTY, ROUNDING, load
+from hashbench.running.runs.query_scores import ROUNDING, load
 from hashbench.running.runs.row import Row
 from hashbench.running.runs.run import Run
 from hashbench.running.runs.store import Store
@@ -124,11 +124,6 @@ def test_recalls_of_each_search_are_kept(store: Store, hashbench: CommandLine) -
     assert is_kept == [False, False, True, True]
 
 
-def test_a_query_without_a_relevant_item_has_no_value() -> None:
-    scores = query_scores.Scores("0" * 64, np.array([0, 200, EMPTY, 100], np.uint8))
-    np.testing.assert_array_equal(scores.values, np.array([0, 1, np.nan, 0.5], np.float32))
-
-
 def test_what_is_merged_fits_its_row(store: Store, tmp_path: Path, hashbench: CommandLine) -> None:
     rows = list(store.rows())
     expected = [load(row.run) for row in rows]
@@ -171,21 +166,3 @@ def test_a_forged_file_is_refused_in_one_line(store: Store, part: str, change: A
     with pytest.raises(CheckFailed, match=fault) as error:
         list(map(load, runs))
     assert str(error.value).startswith(str(file_of(store))) and "\n" not in str(error.value)
-
-
-def test_a_damaged_file_ends_a_command_with_one_line_and_stays(store: Store, hashbench: CommandLine) -> None:
-    cut = file_of(store).read_bytes()[:-40]
-    file_of(store).write_bytes(cut)
-    for command in (["table", "tiny", "--write"], ["run", "tiny", "--seeds", "2"]):
-        code, _, err = hashbench(*command)
-        (line,) = [line for line in err.splitlines() if line.startswith("error: ")]
-        assert code == 1 and str(file_of(store)) in line and "restore it from git" in line
-    assert file_of(store).read_bytes() == cut
-
-
-def test_only_a_table_of_record_has_such_a_file(store: Store, hashbench: CommandLine) -> None:
-    of_seeds = TABLE.replace('repeats = "splits"\n', "")
-    (paths.root() / "experiments" / "tables" / "of_seeds.toml").write_text(of_seeds)
-    hashbench.done("run of_seeds --seeds 2")
-    hashbench.done("run tiny@full")
-    assert [path.name for path in file_of(store).parent.glob("*.xz")] == ["tiny.npz.xz"]

@@ -40,8 +40,8 @@ def lsh(seed: int = 0) -> Run:
 def outcomes(specs: list[Run], store: Store, plan: Plan = HERE) -> dict[int, Outcome]:
     """How each run ended, by its seed, in the order in which they ended; each ends once."""
     ended = list(run_all(specs, store, Execution(device="cpu"), plan))
-    assert sorted(each.spec.name.seed for each in ended) == sorted(spec.name.seed for spec in specs)
-    return {each.spec.name.seed: each for each in ended}
+    assert sorted(entry.spec.name.seed for entry in ended) == sorted(spec.name.seed for spec in specs)
+    return {entry.spec.name.seed: entry for entry in ended}
 
 
 def test_all_are_executed_in_any_number_of_processes(tmp_path: Path) -> None:
@@ -50,11 +50,11 @@ def test_all_are_executed_in_any_number_of_processes(tmp_path: Path) -> None:
     for jobs in (1, 2, AUTO):
         store = Store(tmp_path / str(jobs))
         row_of(specs[1], store)
-        found = outcomes(specs, store, Plan(jobs))
+        results = outcomes(specs, store, Plan(jobs))
         for spec in specs:
-            assert found[spec.name.seed].row is not None
-            assert store.find("toy", "s1", str(spec.name)) == found[spec.name.seed].row
-        row = found[0].row
+            assert results[spec.name.seed].row is not None
+            assert store.find("toy", "s1", str(spec.name)) == results[spec.name.seed].row
+        row = results[0].row
         assert row is not None
         assert row.searches == alone.searches
         assert row.artefacts == alone.artefacts
@@ -65,10 +65,10 @@ def test_one_that_fails_does_not_stop_the_others(tmp_path: Path) -> None:
     store = Store(tmp_path)
     too_long = Run.resolve("toy", "s1", "itq", {"bits": 96}, seed=1)
     no_data = Run.resolve("cifar10", "s1", "lsh", {"bits": 8}, seed=2)
-    found = outcomes([too_long, no_data, lsh()], store)
-    assert found[0].failure is None
-    assert found[1].failure == "96 bits from 64 features: at most 64 bits"
-    assert found[2].row is None and "hashbench download cifar10" in str(found[2].failure)
+    results = outcomes([too_long, no_data, lsh()], store)
+    assert results[0].failure is None
+    assert results[1].failure == "96 bits from 64 features: at most 64 bits"
+    assert results[2].row is None and "hashbench download cifar10" in str(results[2].failure)
     assert store.find("toy", "s1", str(too_long.name)) is None  # wrong usage, not a result
 
 
@@ -76,9 +76,9 @@ def test_a_training_that_fails_is_stored_as_failed(tmp_path: Path) -> None:
     pytest.importorskip("torch")
     store = Store(tmp_path)
     wild = on_digits("dpsh", {"bits": 8, "lr": 1e30})
-    found = outcomes([wild], store)[0]
-    assert found.row is not None and store.find("digits", "s1", str(wild.name)) == found.row
-    assert "smaller lr" in str(found.failure)
+    results = outcomes([wild], store)[0]
+    assert results.row is not None and store.find("digits", "s1", str(wild.name)) == results.row
+    assert "smaller lr" in str(results.failure)
 
 
 def test_runs_whose_workers_die_or_hang(
@@ -91,17 +91,17 @@ def test_runs_whose_workers_die_or_hang(
     store.folder.mkdir()
     for seed, deaths in {0: "endless", 1: "1", 2: "2", 3: "3"}.items():  # the endless one first: others run beside it
         (store.folder / f"deaths-{seed}").write_text(deaths)
-    found = outcomes(specs, store, Plan(jobs=2, timeout_s=12))
+    results = outcomes(specs, store, Plan(jobs=2, timeout_s=12))
     reasons = {2: f"{KILLED}, 2 times{WHERE}", 0: f"it took longer than 0.2 minutes (--timeout){WHERE}"}
     for seed in (0, 1, 2, 4):
         row = store.find("toy", "s1", str(specs[seed].name))
-        assert row is not None and row == found[seed].row
+        assert row is not None and row == results[seed].row
         assert row.reason == reasons.get(seed)
         assert row.status == ("failed" if seed in reasons else "ok")
     alone = row_of(specs[1], Store(tmp_path / "alone"), Execution(device="cpu"))
-    assert found[1].row is not None and found[1].row.artefacts["histogram"] == alone.artefacts["histogram"]
-    assert found[3].row is None and store.find("toy", "s1", str(specs[3].name)) is None
-    assert found[3].failure == f"{KILLED}, 2 times{WHERE}; no row could be stored: {KILLED}, 3 times"
+    assert results[1].row is not None and results[1].row.artefacts["histogram"] == alone.artefacts["histogram"]
+    assert results[3].row is None and store.find("toy", "s1", str(specs[3].name)) is None
+    assert results[3].failure == f"{KILLED}, 2 times{WHERE}; no row could be stored: {KILLED}, 3 times"
     notes = capsys.readouterr().err.splitlines()
     assert sorted(notes) == [f"note: {specs[seed].name}: {KILLED}: it is tried again" for seed in (1, 2, 3)]
     assert (store.run_folder(str(specs[2].name)) / OUTPUT).exists()
@@ -133,7 +133,7 @@ def test_a_run_that_another_process_executes_is_waited_for(
             let_go.set()
     thread.join()
     assert ended[-1].spec == specs[0] and ended[-1].row == theirs
-    assert sorted(each.spec.name.seed for each in ended) == [0, 1, 2]
+    assert sorted(entry.spec.name.seed for entry in ended) == [0, 1, 2]
 
 
 MANY = """
@@ -192,7 +192,7 @@ def test_an_interrupt_ends_the_workers_without_a_warning(
     """Of the whole group, as Ctrl-C in a terminal sends it."""
     parent, children = two_workers
     os.killpg(parent.pid, signal.SIGINT)
-    _, said = parent.communicate(timeout=60)
+    _, message = parent.communicate(timeout=60)
     assert parent.returncode == 130
-    assert said == ""
+    assert message == ""
     assert until(lambda: not any(map(lives, children)), 30)

@@ -3,7 +3,6 @@
 import os
 import platform
 import re
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,6 @@ import numpy as np
 import pytest
 from support.dying import Doomed
 from support.fake_rows import row_of_run
-from support.limits import file_size_limit
 from support.on_digits import on_digits
 from support.one_line import one_line
 
@@ -28,18 +26,6 @@ from hashbench.running.runs.store import Store
 
 LSH = ("lsh", {"bits": 8})
 HERE = f"on {platform.node()}: "
-SKEW_S = 5 * 3600
-SKEWED = f"""
-import time
-from datetime import datetime
-from hashbench.foundation import provenance
-real = time.time
-class Later(datetime):
-    @classmethod
-    def now(cls, zone=None):
-        return datetime.fromtimestamp(time.time(), zone)
-provenance.datetime, time.time = Later, lambda: real() + {SKEW_S}
-"""
 
 
 @pytest.fixture
@@ -61,9 +47,9 @@ def made(spec: Run, timeout_s: float | None = None) -> Any:
     return run_on_this_node(Sent(task, [], provenance.code()), unread)
 
 
-def row_in(found: Any) -> Row:
-    assert isinstance(found, Made)
-    return found.row
+def row_in(ends: Any) -> Row:
+    assert isinstance(ends, Made)
+    return ends.row
 
 
 def test_a_node_returns_the_row_and_the_files_and_keeps_neither(node: Path, tmp_path: Path) -> None:
@@ -93,8 +79,8 @@ def test_a_run_that_takes_too_long_or_cannot_be_made_has_no_row(node: Path) -> N
     (node / "results").mkdir(parents=True, mode=0o700)
     (node / "results" / "deaths-0").write_text("endless")
     task = Doomed(on_digits(*LSH), Store(Path("driver")), Execution(device="cpu"), timeout_s=3)
-    found = run_on_this_node(Sent(task, [], provenance.code()), unread)
-    assert isinstance(found, TookTooLong) and str(found) == "it took longer than 0.05 minutes (--timeout)"
+    ends = run_on_this_node(Sent(task, [], provenance.code()), unread)
+    assert isinstance(ends, TookTooLong) and str(ends) == "it took longer than 0.05 minutes (--timeout)"
     with one_line() as error:
         made(on_digits("itq", {"bits": 96}))
     assert re.fullmatch(f"{HERE}96 bits from 64 features: at most 64 bits", str(error.value))
@@ -107,9 +93,9 @@ def test_a_run_needs_its_data_its_features_and_its_base(tmp_path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(name)
     spec = Run.resolve("cifar10", "s1", "lsh", {"bits": 8, "features": "gist"})
-    found = RunTask(spec, store, Execution()).inputs()
-    assert [each.place for each in found] == ["data/cifar10/cifar10.h5", "data/cifar10/features/gist.h5"]
-    assert [f"data/{each.file.path.read_text()}" for each in found] == [each.place for each in found]
+    ends = RunTask(spec, store, Execution()).inputs()
+    assert [entry.place for entry in ends] == ["data/cifar10/cifar10.h5", "data/cifar10/features/gist.h5"]
+    assert [f"data/{entry.file.path.read_text()}" for entry in ends] == [entry.place for entry in ends]
     assert RunTask(on_digits(*LSH), store, Execution()).inputs() == []  # it comes with scikit-learn
 
 
@@ -125,38 +111,5 @@ def test_the_base_of_a_run_is_sent_with_its_row(tmp_path: Path) -> None:
     for name in ("hasher.safetensors", "lock", "checkpoint.safetensors"):
         folder.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text("x")
-    assert [each.place for each in task.inputs()] == [f"results/runs/{spec.base.name}/hasher.safetensors"]
+    assert [entry.place for entry in task.inputs()] == [f"results/runs/{spec.base.name}/hasher.safetensors"]
     assert task.for_node().base_row == row
-
-
-def test_a_full_disk_of_a_node_is_one_line_and_leaves_nothing(
-    node: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The same run is done when there is room."""
-    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")  # of the process that executes the run: it would be cut off
-    spec = on_digits(*LSH)
-    here = row_of(spec, Store(tmp_path / "here"), Execution(device="cpu"))
-    with file_size_limit(4000), one_line() as error:
-        made(spec)
-    assert str(error.value).startswith(f"{HERE}{node}/results/runs/{spec.name}")
-    assert ": cannot be written (File too large): " in str(error.value)
-    assert not list(node.rglob("*.part")) and not list(node.rglob("rows/*.jsonl"))
-    assert row_in(made(spec)).artefacts["histogram"] == here.artefacts["histogram"]
-
-
-def test_the_clock_of_a_node_decides_nothing(node: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A run on a node whose clock is hours ahead is neither too old nor too long; the row says its own time."""
-    (tmp_path / "skew").mkdir()
-    (tmp_path / "skew" / "sitecustomize.py").write_text(SKEWED)
-    search = [str(tmp_path / "skew"), str(Path(node_files.__file__).parents[2]), os.environ.get("PYTHONPATH", "")]
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(search))
-    spec = on_digits(*LSH)
-    here = row_of(spec, Store(tmp_path / "here"), Execution(device="cpu"))
-    row = row_in(made(spec, timeout_s=200))
-    assert row.artefacts["histogram"] == here.artefacts["histogram"]
-    ahead = datetime.fromisoformat(row.utc) - datetime.fromisoformat(here.utc)
-    assert ahead.total_seconds() > SKEW_S - 60
-    assert row.seconds is not None and 0 <= row.seconds.train + row.seconds.encode + row.seconds.score < 200
-    store = Store(tmp_path / "driver")
-    store.write(row)
-    assert row_of(spec, store, Execution(device="cpu")) == row  # it is taken as it is

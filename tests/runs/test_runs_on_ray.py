@@ -1,9 +1,5 @@
 """A grid on a Ray cluster of two nodes on this machine: the rows are those of one process, whatever dies."""
 
-import os
-import subprocess
-import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,28 +18,16 @@ from hashbench.running.runs.store import Store
 pytest.importorskip("ray")
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
-DRIVER = """
-import sys
-from pathlib import Path
-sys.path.insert(0, sys.argv[3])
-from test_runs_on_ray import endless, on_ray
-on_ray(endless(), Path(sys.argv[1]), sys.argv[2])
-"""
-
 
 def short() -> list[Run]:
     return [on_digits("talr_ap", {"bits": 8, "epochs": 40}, seed=seed) for seed in range(4)]
 
 
-def endless() -> list[Run]:
-    return [on_digits("talr_ap", {"bits": 8, "epochs": 10**6}, seed=seed) for seed in range(2)]
-
-
 def on_ray(specs: list[Run], results: Path, address: str) -> list[str | None]:
     """How each run failed, in the order of ``specs``."""
     outcomes = run_all(specs, Store(results), Execution(device="cpu"), Plan(ray=address))
-    found = {str(each.spec.name): each.failure for each in outcomes}
-    return [found[str(spec.name)] for spec in specs]
+    result = {str(entry.spec.name): entry.failure for entry in outcomes}
+    return [result[str(spec.name)] for spec in specs]
 
 
 def work(nodes: Nodes) -> list[Path]:
@@ -62,10 +46,10 @@ def assert_undisturbed(specs: list[Run], results: Path, alone: Path) -> None:
     assert len(list(Store(results).rows())) == len(specs)
     for spec in specs[:1]:
         row = Store(results).find(spec.name.dataset, spec.name.protocol, str(spec.name))
-        own = row_of(spec, Store(alone), Execution(device="cpu"))
+        ours = row_of(spec, Store(alone), Execution(device="cpu"))
         assert row is not None
-        assert row.metrics == own.metrics
-        assert row.artefacts["histogram"] == own.artefacts["histogram"]
+        assert row.metrics == ours.metrics
+        assert row.artefacts["histogram"] == ours.artefacts["histogram"]
 
 
 def test_runs_on_two_nodes_are_those_of_one_process(nodes: Nodes, tmp_path: Path) -> None:
@@ -90,28 +74,6 @@ def test_a_node_that_dies_loses_nothing(nodes: Nodes, tmp_path: Path) -> None:
     assert not lives(nodes.nodes[1].pid)
     assert failures == [None] * 4
     assert_undisturbed(short(), tmp_path / "grid", tmp_path / "alone")
-
-
-def test_runs_end_with_a_driver_that_is_killed(nodes: Nodes, tmp_path: Path) -> None:
-    here = str(Path(__file__).parent)
-    paths = os.pathsep.join([str(Path(__file__).parents[2]), str(Path(__file__).parents[1]), here])
-    command = [sys.executable, "-c", DRIVER, str(tmp_path / "grid"), nodes.address, here]
-    driver = subprocess.Popen(command, env={**os.environ, "PYTHONPATH": paths})
-    assert until(lambda: len(work(nodes)) == 2, 200)
-    driver.kill()
-    driver.wait()
-
-    def sizes() -> list[int]:
-        return [path.stat().st_size for path in work(nodes)]
-
-    def nothing_moves() -> bool:
-        before = sizes()
-        time.sleep(3)
-        return sizes() == before
-
-    assert until(nothing_moves, 120)
-    assert not list(tmp_path.glob("grid/rows/*.jsonl"))
-    assert on_ray(short(), tmp_path / "grid", nodes.address) == [None] * 4  # the cluster can be used again
 
 
 @pytest.mark.ray

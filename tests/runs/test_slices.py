@@ -13,7 +13,7 @@ from support.waiting import until
 
 from hashbench.foundation.execution import Execution
 from hashbench.learning.contract import TimeIsOver
-from hashbench.learning.training import checkpoint, loop
+from hashbench.learning.training import checkpoint
 from hashbench.running.jobs import follow
 from hashbench.running.runs.guard import row_of
 from hashbench.running.runs.run import Run
@@ -97,20 +97,3 @@ def test_one_run_begins_and_stops_after_an_epoch(jobs: int, seconds: float, tmp_
     execution = Execution(device="cpu", stop_at=time.monotonic() + seconds)
     assert list(run_all(runs, Store(tmp_path), execution, Plan(jobs))) == []
     assert len(list(tmp_path.glob(f"runs/*/{checkpoint.FILE}"))) == 1
-
-
-def test_what_differs_where_a_run_goes_on_is_said(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    run = run_called(*RUNS[2])
-    store = Store(tmp_path)
-    here = checkpoint.made_by(loop.pick_device("cpu"), "float32")
-    with monkeypatch.context() as patch:
-        patch.setattr(checkpoint, "made_by", lambda *_: {**here, "PyTorch": "1.0", "processor": "an abacus"})
-        with pytest.raises(TimeIsOver):
-            row_of(run, store, AT_ONCE)
-    capsys.readouterr()
-    row_of(run, store, Execution(device="cpu"))
-    expected = f"(its PyTorch is 1.0, here {here['PyTorch']}; its processor is an abacus, here {here['processor']})"
-    told = f"note: {run.name} goes on after epoch 1, but perhaps not to the bit {expected}\n"
-    assert capsys.readouterr().err == told

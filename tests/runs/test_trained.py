@@ -47,12 +47,12 @@ def test_load_encodes_as_the_command_does(
     np.save(tmp_path / "own.npy", items()[:50])
     out = tmp_path / "codes.npz"
     hashbench.done("--results", results, "encode digits-s1-itq", tmp_path / "own.npy", "--out", out)
-    found = load("digits-s1-itq", results=results).encode(items()[:50].tolist())
+    result = load("digits-s1-itq", results=results).encode(items()[:50].tolist())
     with np.load(out) as saved:
-        assert np.array_equal(found, saved["codes"])
-    assert found.dtype == np.uint8
-    assert found.shape == (50, 12)
-    assert 0 < found.mean() < 1
+        assert np.array_equal(result, saved["codes"])
+    assert result.dtype == np.uint8
+    assert result.shape == (50, 12)
+    assert 0 < result.mean() < 1
 
 
 def test_what_cannot_be_trained_or_loaded_is_one_line(trained: TrainedRun, results: Path) -> None:
@@ -74,12 +74,12 @@ def test_a_run_folder_encodes_elsewhere_without_the_card(
     monkeypatch.setenv("HASHBENCH_RESULTS", str(tmp_path / "no results"))
     given = items()[:9]
     monkeypatch.setattr("hashbench.running.datasets.card.card_files", dict)  # no card, and so no data set
-    found = load(moved)
-    assert found.row == trained.row
-    assert np.array_equal(found.encode(given), expected)
+    result = load(moved)
+    assert result.row == trained.row
+    assert np.array_equal(result.encode(given), expected)
     assert np.array_equal(load(str(moved)).encode(given), expected)
     with one_line(r"items: values from 30 to 4.; 0 to 16 are expected"):
-        found.encode(given + 30)
+        result.encode(given + 30)
     (moved / "run.json").write_text("{}")
     with one_line(r"any name/run\.json: damaged"):
         load(moved)

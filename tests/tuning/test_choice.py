@@ -21,7 +21,7 @@ def test_the_best_after_k_trials_is_that_of_all_orders(scores: list[float]) -> N
 
 
 def test_the_median_over_studies_chooses_and_a_failed_trial_counts_as_0() -> None:
-    found = choices(
+    result = choices(
         search_of(
             {
                 "lsh": [[0.5, 0.1, 0.1], [0.4, 0.3, 0.2]],  # by the mean or the best the first one would win
@@ -29,14 +29,14 @@ def test_the_median_over_studies_chooses_and_a_failed_trial_counts_as_0() -> Non
             }
         )
     )
-    assert [(each.method, each.trial, each.score, each.n_trials, each.n_failed) for each in found] == [
+    assert [(entry.method, entry.trial, entry.score, entry.n_trials, entry.n_failed) for entry in result] == [
         ("itq", 3, 0.65, 4, 0),  # of the first studies none failed
         ("lsh", 2, 0.3, 2, 0),
     ]
-    assert found[0].lowest == 0.0
-    assert found[0].highest == 0.65
-    assert found[1].said("x") == "tune/x.jsonl: trial 2 of 2, held-out AP 0.300"
-    assert [each.failure for each in found] == [None, None]
+    assert result[0].lowest == 0.0
+    assert result[0].highest == 0.65
+    assert result[1].said("x") == "tune/x.jsonl: trial 2 of 2, held-out AP 0.300"
+    assert [entry.failure for entry in result] == [None, None]
 
 
 def test_the_choice_is_by_the_mean_over_data_sets_of_the_medians() -> None:
@@ -49,28 +49,28 @@ def test_the_choice_is_by_the_mean_over_data_sets_of_the_medians() -> None:
         for number, studies in enumerate(trials, 1)
         for study, ap in enumerate(studies)
     )
-    (found,) = choices(of_both)
-    assert found.trial == 2
-    assert found.score == pytest.approx((0.6 + 0.5) / 2)
-    assert found.lowest == pytest.approx(0.3)
-    assert found.highest == pytest.approx(0.55)
+    (result,) = choices(of_both)
+    assert result.trial == 2
+    assert result.score == pytest.approx((0.6 + 0.5) / 2)
+    assert result.lowest == pytest.approx(0.3)
+    assert result.highest == pytest.approx(0.55)
 
 
 def test_each_data_set_has_its_best_trial_and_those_chosen_with_and_without_it() -> None:
-    found = Search("small", question(["lsh"], ("digits", "isolet", "usps"))).with_trials(
+    result = Search("small", question(["lsh"], ("digits", "isolet", "usps"))).with_trials(
         trial("lsh", number, ap, 0, dataset=dataset)
         for dataset, aps in {"digits": [0.9, 0.8, 0.1], "isolet": [0.2, 0.7, 0.9], "usps": [0.3, 0.5, 0.9]}.items()
         for number, ap in enumerate(aps, 1)
     )
     # all: .47, .67, .63; without digits .25, .60, .90; without isolet .60, .65, .50; without usps .55, .75, .50
-    assert on_each_dataset(found, "lsh") == [
+    assert on_each_dataset(result, "lsh") == [
         OnDataset("digits", 0.9, 0.8, 0.1),
         OnDataset("isolet", 0.9, 0.7, 0.7),
         OnDataset("usps", 0.9, 0.5, 0.5),
     ]
     assert (
         "LSH     digits                         0.900                0.800                            0.100"
-        in write(sheet_of(found), "text")
+        in write(sheet_of(result), "text")
     )
     one = search_of({"lsh": [[0.1], [0.4]]})
     assert on_each_dataset(one, "lsh") == []
@@ -78,12 +78,12 @@ def test_each_data_set_has_its_best_trial_and_those_chosen_with_and_without_it()
 
 
 def test_a_method_all_of_whose_trials_failed_has_its_first_reason() -> None:
-    found = {
-        each.method: each for each in choices(search_of({"itq": [[None, None], [None, None]], "lsh": [[0.1, 0.1]]}))
+    result = {
+        entry.method: entry for entry in choices(search_of({"itq": [[None, None], [None, None]], "lsh": [[0.1, 0.1]]}))
     }
-    assert found["itq"].failure == "it diverged" and found["itq"].n_failed == 2
-    assert found["itq"].edges == {} and found["itq"].search_again == ["2 of 2 trials failed"]
-    assert found["lsh"].failure is None
+    assert result["itq"].failure == "it diverged" and result["itq"].n_failed == 2
+    assert result["itq"].edges == {} and result["itq"].search_again == ["2 of 2 trials failed"]
+    assert result["lsh"].failure is None
     (mostly,) = choices(search_of({"itq": [[0.5, None, None], [None, 0.5, None]]}))
     assert mostly.failure == "it diverged"  # no trial has a median
 
@@ -113,5 +113,5 @@ def test_trials_are_scored_alike_by_the_studies_that_all_have() -> None:
     assert scores_alike(search_of({"itq": [[0.5]]}), "lsh") == []
     # on each data set the best of all trials; the common choice is that of the median over the studies
     both = search_of({"itq": [[0.7, 0.3, 0.3], [0.6, 0.5, 0.4], [0.2]]}, datasets=("digits", "usps"))
-    assert [each.trial for each in choices(both)] == [2]
+    assert [entry.trial for entry in choices(both)] == [2]
     assert on_each_dataset(both, "itq")[0] == OnDataset("digits", 0.7, 0.6, 0.7)

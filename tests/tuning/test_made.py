@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 
 import pytest
-from support.on_digits import on_digits
 from support.one_line import one_line
 from support.searches import question, trial
 
@@ -11,7 +10,6 @@ from hashbench.foundation.execution import DEFAULT
 from hashbench.foundation.files import locked
 from hashbench.running.runs.run import Run
 from hashbench.running.runs.run_all import Outcome, Plan
-from hashbench.running.runs.settings import OUR_DEFAULTS
 from hashbench.running.tuning import run as tuning
 from hashbench.running.tuning.choice import choices, finalists
 from hashbench.running.tuning.search import Search, path_of
@@ -31,8 +29,8 @@ def test_trials_with_the_same_settings_are_one_run(monkeypatch: pytest.MonkeyPat
     assert len({str(run.name) for run in asked}) == len(asked) == 3  # the method has three points
     assert [number for _, number, _, _ in sorted(last.trials)] == [0, 1, 2, 3, 4, 5, 6]
     assert Search.load("small") == last
-    reasons = {each.searched["centre"]: each.reason for each in last.trials.values()}
-    assert all(each.reason == reasons[each.searched["centre"]] for each in last.trials.values())
+    reasons = {entry.searched["centre"]: entry.reason for entry in last.trials.values()}
+    assert all(entry.reason == reasons[entry.searched["centre"]] for entry in last.trials.values())
     assert tuning.missing(last, ["lsh"], 6, 1, retry=False) == []
     assert len(tuning.missing(last, ["lsh"], 6, 1, retry=True)) == 7
 
@@ -41,11 +39,11 @@ def test_trials_that_another_process_added_meanwhile_stay(monkeypatch: pytest.Mo
     monkeypatch.setattr(tuning, "run_all", lambda runs, *_: (Outcome(run, None, "ours") for run in runs))
     search = Search("small", question(["lsh"]))
     todo = tuning.missing(search, ["lsh"], 1, 1, retry=False)
-    theirs = [each.ended(None, "theirs") for each, _ in todo[:1]]
+    theirs = [entry.ended(None, "theirs") for entry, _ in todo[:1]]
     Search("small", question(["lsh", "itq"])).with_trials([*theirs, trial("itq", 1, 0.5)]).save()
     *_, last = tuning.made(search, todo, DEFAULT, Plan())
     assert Search.load("small") == last
-    assert [(key[0], key[1], each.reason) for key, each in sorted(last.trials.items())] == [
+    assert [(key[0], key[1], entry.reason) for key, entry in sorted(last.trials.items())] == [
         ("itq", 1, None),
         ("lsh", 0, "theirs"),
         ("lsh", 1, "ours"),
@@ -97,17 +95,3 @@ def test_the_trials_after_the_first_24_lie_around_the_best_so_far() -> None:
         aps = [0.9 if made.trial == 0 else 0.8 - value / 1000 for made, value in zip(todo, values, strict=True)]
         search = search.with_trials(made.model_copy(update={"ap": ap}) for made, ap in zip(todo, aps, strict=True))
     assert tuning.missing(search, ["itq"], 40, 1, retry=False) == []
-
-
-def test_our_defaults_are_a_trial_that_can_be_chosen_and_is_no_centre_of_others() -> None:
-    search = Search("small", question(["itq"]))
-    (defaults, run), *_ = search.question.trials("itq", 1, 1, {})
-    assert run.settings == on_digits("itq", {"bits": 16}, recipe=OUR_DEFAULTS).settings
-    search = search.with_trials([defaults.model_copy(update={"ap": 0.6}), trial("itq", 1, 0.5), trial("itq", 2, None)])
-    (chosen,) = choices(search)
-    assert chosen.searched == {"iterations": 50}
-    assert chosen.score == 0.6
-    assert chosen.edges == {}
-    assert chosen.n_trials == 2
-    assert chosen.n_failed == 1
-    assert chosen.said("small") == "tune/small.jsonl: trial 0 (our defaults) of 2, held-out AP 0.600"

@@ -1,12 +1,10 @@
 """What a search chose is written into a recipe: its method's tuned keys, and no other line."""
 
 import tomllib
-from pathlib import Path
 
 import pytest
 from support.on_digits import on_digits
 from support.one_line import one_line
-from support.searches import changed_root
 
 from hashbench.foundation.config import Setting
 from hashbench.running.runs.run import Run
@@ -44,9 +42,9 @@ def choice(method: str, ap: float = 0.5714, failure: str | None = None, **search
 
 def test_tuned_keys_are_replaced_and_all_other_lines_stay() -> None:
     before = HEAD + SECTIONS.replace('pairing = "batch"', "delta = 2.0")
-    found = with_choices("new", before, [choice("mihash", lr=2.5, n_bins=12, tanh_scale=1e-05)], "heads")
+    result = with_choices("new", before, [choice("mihash", lr=2.5, n_bins=12, tanh_scale=1e-05)], "heads")
     assert (
-        found
+        result
         == HEAD
         + """
 # of MIHash, and what it says stays
@@ -66,27 +64,27 @@ tanh_scale = 2.0
 why = "all of it is chosen"
 """
     )
-    again = with_choices("new", found, [choice("mihash", 0.6, lr=0.5, n_bins=0, tanh_scale=3.0)], "heads")
-    assert again == found.replace("AP 0.571", "AP 0.600").replace("lr = 2.5", "lr = 0.5").replace(
+    again = with_choices("new", result, [choice("mihash", 0.6, lr=0.5, n_bins=0, tanh_scale=3.0)], "heads")
+    assert again == result.replace("AP 0.571", "AP 0.600").replace("lr = 2.5", "lr = 0.5").replace(
         "n_bins = 12", "n_bins = 0"
     ).replace("tanh_scale = 1e-05", "tanh_scale = 3.0")
 
 
 def test_a_reason_stays_only_where_a_setting_of_it_does() -> None:
-    found = with_choices("new", HEAD + SECTIONS, [choice("talr_ap", tanh_scale=4.0, variant="exact")], "heads")
-    assert tomllib.loads(found)["methods"]["talr_ap"] == {
+    result = with_choices("new", HEAD + SECTIONS, [choice("talr_ap", tanh_scale=4.0, variant="exact")], "heads")
+    assert tomllib.loads(result)["methods"]["talr_ap"] == {
         "tuned": "tune/heads.jsonl: trial 17 of 24, held-out AP 0.571",
         "tanh_scale": 4.0,
         "variant": "exact",
     }
-    assert tomllib.loads(found)["methods"]["mihash"] == tomllib.loads(SECTIONS)["methods"]["mihash"]
+    assert tomllib.loads(result)["methods"]["mihash"] == tomllib.loads(SECTIONS)["methods"]["mihash"]
 
 
 def test_missing_sections_are_added() -> None:
-    found = with_choices("new", HEAD, [choice("dpsh", eta=0.1), choice("itq", iterations=9, rotate=True)], "heads")
-    said = '"tune/heads.jsonl: trial 17 of 24, held-out AP 0.571"'
-    added = f"\n[methods.itq]\ntuned = {said}\niterations = 9\nrotate = true\n"
-    assert found == f"{HEAD}\n[methods.dpsh]\ntuned = {said}\neta = 0.1\n{added}"
+    result = with_choices("new", HEAD, [choice("dpsh", eta=0.1), choice("itq", iterations=9, rotate=True)], "heads")
+    message = '"tune/heads.jsonl: trial 17 of 24, held-out AP 0.571"'
+    added = f"\n[methods.itq]\ntuned = {message}\niterations = 9\nrotate = true\n"
+    assert result == f"{HEAD}\n[methods.dpsh]\ntuned = {message}\neta = 0.1\n{added}"
 
 
 @pytest.mark.parametrize(
@@ -101,23 +99,6 @@ def test_lines_that_it_cannot_change_are_one_line(section: str) -> None:
     with one_line() as caught:
         with_choices("new", HEAD + section, [choice("mihash", lr=2.5)], "heads")
     assert str(caught.value).startswith("new: the values cannot be written between its lines: ")
-
-
-def test_what_a_method_has_from_a_recipe_that_is_extended_stays(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = changed_root(tmp_path, monkeypatch) / "experiments" / "recipes" / "mlp_digits.toml"
-    parent = path.with_name("small_cnn.toml")
-    text = parent.read_text()
-    assert "[methods.dpsh]" in text
-    before = path.read_text()
-    own = before.partition("[methods.")[0].rstrip() + "\n"
-    path.write_text(own)
-    usual = on_digits("dpsh", {"bits": 16, "model": "mlp", "eta": 0.0125})
-    path.write_text(with_choices("mlp_digits", own, [choice("dpsh", eta=0.0125)], "heads"))
-    written = on_digits("dpsh", {"bits": 16, "model": "mlp"})
-    assert written.settings == usual.settings
-    assert written.name.settings == usual.name.settings
 
 
 def test_a_recipe_of_another_network_is_one_line() -> None:

@@ -16,7 +16,7 @@ from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.files import all_or_none
 from hashbench.foundation.progress import Bar
 from hashbench.foundation.progress import bar as progress_bar
-from hashbench.learning.contract import CODES, Counted, Counts, ItemRows, SearchItems
+from hashbench.learning.contract import CODES, Counted, Counts, ItemRows, SearchCounts, SearchItems
 from hashbench.learning.sparse.codes import SparseCodes, top_k
 from hashbench.scoring import histogram
 from hashbench.scoring.codes.distinct import DistinctCodes
@@ -26,6 +26,15 @@ if TYPE_CHECKING:
     from hashbench.learning.training.hasher import DeepHasher
 
 Floats = NDArray[np.float32]
+# the metrics in every row of a search in buckets
+OF_RETRIEVAL: tuple[str, ...] = (
+    "suf",
+    "suf@4",
+    "suf@16",
+    "rerank_precision@1",
+    "rerank_precision@4",
+    "rerank_precision@16",
+)
 
 
 class SparseHasher(ABC):
@@ -157,13 +166,17 @@ class SearchedSet(NamedTuple):
         queries = (self.activations, self.query_embeddings)
         retrieval = evaluate(*items, *queries, self.query_labels, itself=self.itself, progress=progress)
         query_codes = self.query_codes
+        usual = OF_RETRIEVAL
+        if retrieval.contingency is not None:
+            usual = (*OF_RETRIEVAL, "nmi")
+        counts: dict[str, Counts] = {"retrieval": SearchCounts(retrieval, usual)}
         if self.codes is None or query_codes is None:
-            return {"retrieval": retrieval}
+            return counts
         relevance = from_labels(self.query_labels, self.labels)
         counted = histogram.count(as_hamming(query_codes), as_hamming(self.codes), relevance)
         if self.itself:
             counted = histogram.without_itself(counted, relevance)
-        return {"retrieval": retrieval, "histogram": counted}
+        return {**counts, "histogram": SearchCounts(counted)}
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,6 +1,7 @@
 """A trained classifier: its last layer has an output for each class, and its backbone is what other runs start from."""
 
 import hashlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -13,6 +14,7 @@ from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.files import write_bytes
 from hashbench.learning.contract import Counted, SearchItems
 from hashbench.learning.training.settings import TrainingSettings
+from hashbench.scoring.metrics import MetricValue, summarise
 from hashbench.scoring.relevance.labels import Relevance
 
 if TYPE_CHECKING:  # the accuracy of stored predictions is computed without PyTorch
@@ -51,6 +53,10 @@ class Predictions:
     def sha256(self) -> str:
         """SHA-256 (hex) of both."""
         return hashlib.sha256(np.stack([self.predicted, self.labels]).astype("<i8").tobytes()).hexdigest()
+
+    def metrics(self, names: Iterable[str]) -> dict[str, MetricValue]:  # noqa: ARG002
+        """The accuracy: a row of a classifier has no metric of codes."""
+        return {"accuracy": summarise(self.is_right.astype(np.float64))}
 
 
 @dataclass(frozen=True)

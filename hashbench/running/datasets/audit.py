@@ -51,19 +51,14 @@ def audit(data: Dataset | DatasetLabels, chosen: Split, protocol: Protocol, seed
     _require_stated(data.name, chosen, protocol, seed)
     lists = chosen.lists()
     keys: dict[str, Keys] = {}
-    items = None
     if isinstance(data, Dataset):
-        items = data.items
-        keys["bytes"] = byte_keys(items)
+        keys["bytes"] = byte_keys(data.items)
     if data.names is not None:
         keys["file name"] = data.names
     leaks = []
     for (by, keys_of_items), (role, inside) in product(keys.items(), DISJOINT):
         if role in lists:
-            same_bytes_of = None
-            if by == "bytes":
-                same_bytes_of = items
-            pairs = find_duplicates(keys_of_items, lists[role], lists[inside], same_bytes_of)
+            pairs = find_duplicates(keys_of_items, lists[role], lists[inside])
             if pairs:
                 leaks.append(Leak(role, inside, by, len(pairs), pairs[:N_SHOWN]))
     n_classes = len(label_counts(data.labels))
@@ -88,10 +83,10 @@ def byte_keys(items: Items) -> NDArray[np.uint64]:
     return np.frombuffer(b"".join(digests), "<u8").astype(np.uint64, copy=False)
 
 
-def find_duplicates(keys: Keys, ids: Ids, others: Ids, items: Items | None = None) -> list[tuple[int, int]]:
+def find_duplicates(keys: Keys, ids: Ids, others: Ids) -> list[tuple[int, int]]:
     """(item, its first duplicate) for the items of ``ids`` whose key an item of ``others`` has too.
 
-    Both lists are sorted and share no id. With ``items``, only pairs whose bytes are equal, and not only their keys.
+    Both lists are sorted and share no id.
 
     >>> find_duplicates(np.array([7, 8, 7, 7], np.uint64), np.array([0, 1]), np.array([2, 3]))
     [(0, 2)]
@@ -101,8 +96,7 @@ def find_duplicates(keys: Keys, ids: Ids, others: Ids, items: Items | None = Non
     at = np.searchsorted(theirs, keys[ids])
     is_there = at < len(theirs)
     is_there[is_there] = theirs[at[is_there]] == keys[ids][is_there]
-    pairs = list(zip(ids[is_there].tolist(), others[order[at[is_there]]].tolist(), strict=True))
-    return [(a, b) for a, b in pairs if items is None or items[a].tobytes() == items[b].tobytes()]
+    return list(zip(ids[is_there].tolist(), others[order[at[is_there]]].tolist(), strict=True))
 
 
 def _require_stated(name: str, chosen: Split, protocol: Protocol, seed: int) -> None:

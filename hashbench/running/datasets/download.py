@@ -1,18 +1,18 @@
 """Downloads: get the sources of a data set from the network or a folder, verify them and convert them to one file."""
 
-from collections.abc import Generator
-from contextlib import closing
+from collections.abc import Generator, Iterator
+from contextlib import closing, contextmanager, suppress
 from math import prod
 from pathlib import Path
 from typing import BinaryIO
 
 from hashbench.foundation import paths
 from hashbench.foundation.errors import HashbenchError
-from hashbench.foundation.files import remove_parts, require_writable
+from hashbench.foundation.files import locked, remove_parts, require_writable
 from hashbench.foundation.progress import bar
 from hashbench.running.datasets import store
 from hashbench.running.datasets.card import Card, Member, Source
-from hashbench.running.datasets.fetch import fetch, folder_lock
+from hashbench.running.datasets.fetch import fetch
 from hashbench.running.datasets.members import locate, open_members
 from hashbench.running.datasets.readers import READERS, Files
 
@@ -32,12 +32,29 @@ def download(card: Card, from_dir: Path | None = None, *, labels_only: bool = Fa
         raise HashbenchError(f"{card.name}: a custom data set, which is not downloaded: run {card.how_to_get}")
     folder = store.path_of(card).parent
     require_writable(folder, instead="--data")
-    with folder_lock(folder):
+    with _folder_lock(folder):
         if (stored := _stored(card, labels_only)) is not None:  # another process made it while this one waited
             return stored
         for path in (store.path_of(card), store.labels_path_of(card)):  # temporary files of processes that were killed
             remove_parts(path.parent, path.name)
         return _make(card, from_dir, labels_only)
+
+
+@contextmanager
+def _folder_lock(folder: Path) -> Iterator[None]:
+    """In the block no other process downloads into ``folder``; if nothing is in it afterwards, it goes."""
+    lock = folder / ".lock"
+    busy = f"{folder}: another process is at work in it; waiting for it to end"
+    try:
+        with locked(lock, wait=True, busy=busy, instead="--data"):
+            yield
+    finally:
+        with suppress(OSError):  # it holds something
+            (folder / "sources").rmdir()
+        if list(folder.glob("*")) == [lock]:
+            lock.unlink()
+            with suppress(OSError):  # a process that waited has begun
+                folder.rmdir()
 
 
 def _stored(card: Card, labels_only: bool) -> Path | None:
@@ -57,14 +74,10 @@ def _make(card: Card, from_dir: Path | None, labels_only: bool) -> Path:
     kept = paths.data() / card.name / "sources"  # no file is downloaded twice
     has_images = len(sources) < len(card.sources)
     images = None
-    row_bytes = card.n_classes
+    needed = card.n_items * (card.n_classes + 8) + (16 << 20)
     if not labels_only:
         images = from_dir or paths.data() / card.name / "images"
-        if images.is_dir() or not has_images:
-            row_bytes = prod(card.item_shape) * card.dtype.itemsize
-    needed = card.n_items * (row_bytes + 8) + (16 << 20)
-    if from_dir is None:
-        needed += sum(source.size_bytes or 0 for source in sources)
+        needed += card.n_items * prod(card.item_shape) * card.dtype.itemsize
     require_writable(store.path_of(card).parent, needed, instead="--data")
     if from_dir is None:
         places = fetch(sources, kept)
@@ -76,11 +89,10 @@ def _make(card: Card, from_dir: Path | None, labels_only: bool) -> Path:
             blocks = READERS.get(card.reader).read(card, Files(members, images))
             return store.write(card, blocks, checksums, labels_only=labels_only)
     except HashbenchError:
-        if labels_only or not has_images:  # else the images may be the cause
-            # a wrong file without a checksum would make every later attempt fail
-            for source, place in zip(sources, places, strict=True):
-                if source.urls and not source.checksums and place == kept / source.file:
-                    place.unlink(missing_ok=True)
+        # a wrong file without a checksum would make every later attempt fail
+        for source, place in zip(sources, places, strict=True):
+            if source.urls and not source.checksums and place == kept / source.file:
+                place.unlink(missing_ok=True)
         raise
 
 

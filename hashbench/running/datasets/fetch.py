@@ -3,7 +3,7 @@
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from http.client import HTTPException
 from pathlib import Path
@@ -16,7 +16,7 @@ from urllib3.exceptions import HTTPError
 
 from hashbench.foundation import __version__
 from hashbench.foundation.errors import HashbenchError, one_line, printable
-from hashbench.foundation.files import locked, require_writable
+from hashbench.foundation.files import require_writable
 from hashbench.foundation.progress import bar, note
 from hashbench.running.datasets.card import Source
 from hashbench.running.datasets.members import verify_file
@@ -27,7 +27,6 @@ STALL_S = 60.0  # without a byte
 TRIES = 3  # of one mirror, in a row with less than a piece
 BACKOFF_S = 1.0  # before the second try; doubled with each
 PIECE = 1 << 16
-MOST_BYTES = 64 << 30  # of a file of unknown size
 SPARE_BYTES = 16 << 20
 BUSY = (408, 425, 429)
 
@@ -48,18 +47,12 @@ class Reply(NamedTuple):
     pieces: Iterator[bytes]
 
 
-def folder_lock(folder: Path) -> AbstractContextManager[None]:
-    """A context in which no other process that uses this lock works in ``folder``; it waits for the others."""
-    busy = f"{folder}: another process is at work in it; waiting for it to end"
-    return locked(folder / ".lock", wait=True, busy=busy, instead="--data")
-
-
 def fetch(sources: Sequence[Source], folder: Path) -> list[Path]:
     """The paths of the sources' files in ``folder``, after they were downloaded and verified.
 
     A right file is not downloaded again. A cut download of a file with a checksum continues from its last byte, now or
     in the next call. Raises HashbenchError if a file could not be downloaded; the others are downloaded all the same,
-    old files kept.
+    old files kept. The caller holds a lock of the folder.
     """
     missing = [source for source in sources if not (folder / source.file).is_file()]
     for source in missing:
@@ -67,8 +60,7 @@ def fetch(sources: Sequence[Source], folder: Path) -> list[Path]:
             raise HashbenchError(f"{source.file}: no address serves it; to get it, {_by_hand(source)}")
     left = sum(max(0, (source.size_bytes or 0) - _size(_part(folder / source.file))) for source in missing)
     require_writable(folder, left + SPARE_BYTES, instead="--data")
-    with folder_lock(folder):
-        errors = [_error_of(source, folder / source.file) for source in sources]
+    errors = [_error_of(source, folder / source.file) for source in sources]
     if any(errors):
         raise HashbenchError("; ".join(filter(None, errors)))
     return [folder / source.file for source in sources]
@@ -120,6 +112,7 @@ def _download(source: Source, url: str, path: Path) -> None:
     """Downloads the file at ``url``; raises MirrorError after ``TRIES`` fruitless attempts in a row."""
     part = _part(path)
     fruitless = 0
+    furthest = _size(part)  # a mirror that cuts a wrong file again and again gives nothing new
     while True:
         start = _size(part)
         try:
@@ -127,7 +120,8 @@ def _download(source: Source, url: str, path: Path) -> None:
             _verify(source, part, is_resumed=start > 0)
         except CutError as error:
             fruitless += 1
-            if _size(part) - start >= PIECE:
+            if _size(part) >= furthest + PIECE:
+                furthest = _size(part)
                 fruitless = 0
             if fruitless == TRIES:
                 raise MirrorError(f"{error}, {TRIES} times in a row") from None
@@ -154,15 +148,11 @@ def _receive(source: Source, url: str, part: Path) -> None:
     start = _size(part) if source.checksums else 0
     if start and start == source.size_bytes:
         return
-    most_bytes = source.size_bytes or MOST_BYTES
     with ExitStack() as stack:
         with _network_errors():
-            ask = _ask_ftp if url.startswith("ftp:") else _ask_http
-            reply = ask(url, start, bool(source.checksums), stack)
+            reply = _ask_ftp(url, stack) if url.startswith("ftp:") else _ask_http(url, start, stack)
         if reply.total is not None and source.size_bytes not in (None, reply.total):
             raise MirrorError(f"announces {reply.total:,} bytes; it should have {source.size_bytes:,}")
-        if reply.total is not None and reply.total > most_bytes:
-            raise MirrorError(f"announces {reply.total:,} bytes; {most_bytes:,} are taken at most")
         require_writable(part.parent, (reply.total or 0) - reply.start + SPARE_BYTES, instead="--data")
         file = stack.enter_context(part.open("ab"))
         file.truncate(reply.start)
@@ -171,24 +161,21 @@ def _receive(source: Source, url: str, part: Path) -> None:
         done = stack.enter_context(bar(source.file, "B", total, scaled=True, done=reply.start))
         for piece in reply.pieces:
             size_bytes += len(piece)
-            if size_bytes > most_bytes:
+            if source.size_bytes is not None and size_bytes > source.size_bytes:
                 part.unlink()
                 kind = CutError if reply.start else MirrorError
-                raise kind(f"sends more than the {most_bytes:,} bytes it should have")
+                raise kind(f"sends more than the {source.size_bytes:,} bytes it should have")
             file.write(piece)
             done.update(len(piece))
     if reply.total is not None and size_bytes < reply.total:
         raise CutError(f"it ended after {size_bytes:,} of {reply.total:,} bytes")
 
 
-def _ask_http(url: str, start: int, is_checked: bool, stack: ExitStack) -> Reply:
+def _ask_http(url: str, start: int, stack: ExitStack) -> Reply:
     headers = {"User-Agent": f"hashbench/{__version__}", "Accept-Encoding": "identity"}
     if start:
         headers["Range"] = f"bytes={start}-"
     response = stack.enter_context(requests.get(url, headers=headers, stream=True, timeout=(CONNECT_S, STALL_S)))
-    hops = [urlsplit(hop.url).scheme for hop in (*response.history, response)]
-    if hops[0] == "https" and "http" in hops and not is_checked:
-        raise MirrorError("redirects from https to http, and no checksum would tell a forged file")
     status = response.status_code
     text = f"{status} {printable(response.reason or '')}".rstrip()
     if status in BUSY or status >= 500:
@@ -200,15 +187,14 @@ def _ask_http(url: str, start: int, is_checked: bool, stack: ExitStack) -> Reply
         raise MirrorError(text)
     if response.headers.get("Content-Type", "").startswith("text/html") and not url.endswith((".html", ".htm")):
         raise MirrorError("a web page came in place of the file")
-    if response.headers.get("Content-Encoding", "identity") != "identity":
-        raise MirrorError("the server compressed it on the way, although the request forbids that")
     first_byte = start if status == 206 else 0
     left = response.raw.length_remaining
     total = None if left is None else first_byte + left
     return Reply(first_byte, total, _pieces(partial(response.raw.read1, decode_content=False)))
 
 
-def _ask_ftp(url: str, start: int, is_checked: bool, stack: ExitStack) -> Reply:  # noqa: ARG001  (it begins anew)
+def _ask_ftp(url: str, stack: ExitStack) -> Reply:
+    """FTP begins anew after a cut."""
     response = stack.enter_context(urlopen(url, timeout=STALL_S))  # noqa: S310  (the scheme is ftp)
     length = response.headers.get("Content-Length")
     return Reply(0, None if length is None else int(length), _pieces(response.read1))

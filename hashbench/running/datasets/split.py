@@ -164,12 +164,10 @@ def _parts(protocol: rules.Parts, labels: Labels, _salt: str, _seed: int) -> Spl
 
 @draw.register
 def _stratified(protocol: rules.Stratified, labels: Labels, _salt: str, seed: int) -> Split:
-    if labels.ndim != 1:
-        raise HashbenchError("splits by class need one class id an item")
     query = _range(protocol.query, len(labels))
     pool = _range(protocol.pool, len(labels))
-    if (labels[pool] < 0).any():
-        raise HashbenchError("an item of the pool has no class; a share of each class is drawn")
+    if labels.ndim != 1 or (labels[pool] < 0).any():
+        raise HashbenchError("each item of the pool needs one class: a share of each class is drawn")
     with retold("validation: {}".format, ValueError):  # too few of a class, or fewer validation items than classes
         parts = model_selection.train_test_split(
             pool, test_size=protocol.validation, random_state=seed, stratify=labels[pool]

@@ -62,7 +62,8 @@ def command_of(
             words += ["--features", str(settings["features"])]
         return shlex.join([*words, *seed, *split])
     if run.method == CLASSIFIER:
-        words = [*program, "pretrain", run.dataset, *_of_classifier(run), *seed]
+        model = run.config["settings"]["model"]
+        words = [*program, "pretrain", run.dataset, "--model", model, "--protocol", run.protocol, *seed]
         return shlex.join([*words, *_set(settings, ("model", "classes")), *_computed_as(run)])
     words = [*program, verb, run.method, run.dataset, "--protocol", run.protocol, *split]
     for key in OPTIONS:
@@ -81,12 +82,6 @@ def command_of(
     if again:
         words += [*_computed_as(run), "--again"]
     return shlex.join(words)
-
-
-def _of_classifier(run: Row | RunName) -> list[str]:
-    """The options of hashbench pretrain, but the seed and those of --set."""
-    settings = run.config["settings"]
-    return ["--model", settings["model"], "--protocol", run.protocol]
 
 
 def _computed_as(run: Row | RunName) -> list[str]:

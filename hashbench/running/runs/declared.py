@@ -21,10 +21,13 @@ class OtherValues:
 def settings_of(method: str) -> dict[str, dict[str, Any]]:
     """All settings: first those that are required, then those that the file gives, then those with a default."""
     stated = {key: setting.model_dump(exclude_none=True) for key, setting in method_file(method).parameters.items()}
-    left = {key: field for key, field in METHODS.get(method).settings.model_fields.items() if key not in stated}
-    required = {key: {"value": None, "source": "required", "note": ""} for key, f in left.items() if f.is_required()}
-    optional = {key: f.default for key, f in left.items() if key not in required}
-    defaults = {key: {"value": value, "source": "default", "note": ""} for key, value in optional.items()}
+    required: dict[str, dict[str, Any]] = {}
+    defaults: dict[str, dict[str, Any]] = {}
+    for key, field in METHODS.get(method).settings.model_fields.items():
+        if key not in stated and field.is_required():
+            required[key] = {"value": None, "source": "required", "note": ""}
+        elif key not in stated:
+            defaults[key] = {"value": field.default, "source": "default", "note": ""}
     return {**required, **stated, **defaults}
 
 

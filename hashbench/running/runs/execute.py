@@ -19,16 +19,21 @@ from hashbench.foundation.errors import HashbenchError, printable
 from hashbench.foundation.execution import Execution
 from hashbench.foundation.files import write_text
 from hashbench.foundation.parallel import training_threads
-from hashbench.learning import contract
-from hashbench.learning.contract import BinaryHasher, BinaryOutput, Counted, Hasher, Output, TrainingFailed
+from hashbench.learning.contract import (
+    BinaryHasher,
+    BinaryOutput,
+    Counts,
+    Hasher,
+    Output,
+    SavedHasher,
+    TrainingFailed,
+)
 from hashbench.learning.methods import METHODS
 from hashbench.learning.training import checkpoint_files, log
-from hashbench.learning.training.classifier import Predictions
 from hashbench.running.runs import held_out
 from hashbench.running.runs.data import RunData, open_data
 from hashbench.running.runs.query_scores import BEST, QUERIES, WORST
 from hashbench.running.runs.row import (
-    ACCURACY,
     HEADINGS,
     IMPORTED,
     RUN,
@@ -43,21 +48,15 @@ from hashbench.running.runs.row import (
 from hashbench.running.runs.run import Run
 from hashbench.scoring import metrics
 from hashbench.scoring.codes import binarize
-from hashbench.scoring.histogram import Histogram
 from hashbench.scoring.histogram.ranking import Ranked
-from hashbench.scoring.histogram.retrieval import Retrieval
 from hashbench.scoring.metrics import Metrics, MetricValue
 
 MOST_OF_REASON = MOST_OF_TEXT - 3  # characters: three points follow what is cut
 FITTED = "fitted.json"  # the digest of the code that fitted the hasher, and the seconds it took
 Searches = dict[Search, dict[str, MetricValue]]
 Ranges = Mapping[str, metrics.PerQuery]
-# The metrics in every row of codes; the saved histogram gives any other metric later, without a new run. Then those by
-# distances that are sorted, weighted or asymmetric; and those of sparse codes.
-OF_CODES = ["ap", "ap_worst", "ap_best", "ap(norm=retrieved)@1000", "ap(norm=retrieved)@5000", "ndcg", "ndcg@100"]
-OF_CODES += ["precision@100", "precision@r2", "recall@100"]
+# The metrics in every row by distances that are sorted, weighted or asymmetric
 OF_SORTED = ("ap", "ndcg@100", "precision@100")
-OF_RETRIEVAL = ("suf", "suf@4", "suf@16", "rerank_precision@1", "rerank_precision@4", "rerank_precision@16")
 
 
 def execute(run: Run, folder: Path, execution: Execution, base: Callable[[], Hasher] | None = None) -> Row:
@@ -103,8 +102,11 @@ def scored(output: Output, data: RunData, folder: Path, execution: Execution) ->
     artefacts = {name: counts.sha256() for name, counts in counted.by_name.items() if name in get_args(Artefact)}
     if counted.weights_sha256 is not None:
         artefacts["weights"] = counted.weights_sha256
-    searches = score(counted, ranked, names)
-    return {"searches": searches, "artefacts": artefacts, "distinct_codes": counted.distinct}
+    searches: Searches = {"database": _metrics(counted.database, names), "test": _metrics(counted.test, names)}
+    for search, values in ranked.items():
+        searches[search] = {name: metrics.summarise(of_queries.values) for name, of_queries in values.items()}
+    in_order = {search: searches[search] for search in get_args(Search) if searches.get(search)}
+    return {"searches": in_order, "artefacts": artefacts, "distinct_codes": counted.distinct}
 
 
 def fit(data: RunData, folder: Path, execution: Execution, base: Hasher | None) -> tuple[Hasher, float]:
@@ -121,7 +123,7 @@ def _loaded_or_fitted(data: RunData, folder: Path, execution: Execution, base: H
     run = data.run
     if (seconds := _seconds_of_saved(folder)) is not None:
         with suppress(HashbenchError):  # a hasher that is damaged or gone is fitted again
-            return run.method.load(run.settings, contract.SavedHasher(folder, execution.device, base)), seconds
+            return run.method.load(run.settings, SavedHasher(folder, execution.device, base)), seconds
     started = time.perf_counter()
     (folder / FITTED).unlink(missing_ok=True)
     training = data.training(folder, execution, base)
@@ -154,14 +156,6 @@ def encode(hasher: Hasher, data: RunData, execution: Execution) -> Output:
     return replace(cast("BinaryOutput", output), query=binarize(activations), activations=activations)
 
 
-def score(counted: Counted, ranked: Mapping[Ranked, Ranges], more: Sequence[str]) -> Searches:
-    """The metrics of each search: those of every row and ``more``, of what is ``counted``, and of rankings."""
-    searches: Searches = {"database": _metrics(counted.database, more), "test": _metrics(counted.test, more)}
-    for search, values in ranked.items():
-        searches[search] = {name: metrics.summarise(of_queries.values) for name, of_queries in values.items()}
-    return {search: searches[search] for search in get_args(Search) if searches.get(search)}
-
-
 def _keep_queries(folder: Path, ranked: Mapping[Ranked, Ranges], names: Sequence[str]) -> None:
     """Writes what tables ask for of each query, float32[q] by the names of ``Row.all_metrics``, and of recalls ends."""
     kept: dict[str, NDArray[np.float32]] = {}
@@ -177,19 +171,10 @@ def _keep_queries(folder: Path, ranked: Mapping[Ranked, Ranges], names: Sequence
         write_arrays(folder / QUERIES, kept)
 
 
-def _metrics(counts_by_name: Mapping[str, contract.Counts], more: Sequence[str]) -> dict[str, MetricValue]:
+def _metrics(counts_by_name: Mapping[str, Counts], more: Sequence[str]) -> dict[str, MetricValue]:
     values: dict[str, MetricValue] = {}
     for counts in counts_by_name.values():
-        match counts:
-            case Histogram():
-                values |= metrics.mean_values(counts, Metrics.parse([*OF_CODES, *more]))
-            case Retrieval():
-                names = [*OF_RETRIEVAL]
-                if counts.contingency is not None:
-                    names.append("nmi")
-                values |= metrics.mean_values(counts, Metrics.parse(names, Retrieval))
-            case Predictions():
-                values[ACCURACY] = metrics.summarise(counts.is_right.astype(np.float64))
+        values |= counts.metrics(more)
     return values
 
 

@@ -12,7 +12,6 @@ from hashbench.running.datasets.protocol import HeldOut
 from hashbench.running.datasets.relevance import relevance_of
 from hashbench.running.datasets.split import Split, split
 from hashbench.running.runs.data import RunData
-from hashbench.scoring.metrics import Metrics, mean_values
 
 N_DATABASE = 5000  # items that are searched, at most
 
@@ -28,7 +27,7 @@ def evaluation(data: RunData) -> Callable[[Hasher], dict[str, float]]:
 
     def evaluate(hasher: Hasher) -> dict[str, float]:
         counted = hasher.output(items).count(relevance)
-        ap = mean_values(counted.database["histogram"], Metrics.parse("ap"))["ap"].mean  # type: ignore[arg-type]
+        ap = counted.database["histogram"].metrics([])["ap"].mean
         return {} if ap is None else {name: round(ap, 6)}
 
     return evaluate

@@ -26,10 +26,8 @@ class MergeOutcome(StrEnum):
     same_values = "left out: the row here has the same values"
     failed = "left out: it failed, and there is a row of this run here"
 
-    @staticmethod
-    def written() -> "frozenset[MergeOutcome]":
-        """The outcomes of rows that are put into the store."""
-        return frozenset({MergeOutcome.copied, MergeOutcome.replaced, MergeOutcome.extended, MergeOutcome.beside})
+
+WRITTEN = {MergeOutcome.copied, MergeOutcome.replaced, MergeOutcome.extended, MergeOutcome.beside}
 
 
 @dataclass(frozen=True)
@@ -90,7 +88,7 @@ def _merged(row: Row, path: Path, lines: list[Line], damaged: Damaged) -> Iterat
     outcome = _outcome(row, known)
     if outcome is MergeOutcome.beside:
         new = replace(new, name=repeat_name(row.run, new.text))
-    if outcome in MergeOutcome.written():
+    if outcome in WRITTEN:
         lines[:] = [*(line for line in lines if line.name != new.name), new]
     yield Merged(outcome, row, path, new.name)
 

@@ -128,10 +128,9 @@ def require_device(device: str) -> None:
 
 
 def _pytorch(_: str, __: str) -> list[Need]:
-    is_here = find_spec("torch") is not None
-    if is_here:
+    if find_spec("torch") is not None:
         return []
-    return [Need("package", "torch", "PyTorch", how_to_install("train"), is_here)]
+    return [Need("package", "torch", "PyTorch", how_to_install("train"), is_here=False)]
 
 
 def _dataset(name: str, _: str) -> list[Need]:

@@ -40,7 +40,7 @@ class Past:
                 continue
             for key in _keys(row.config):
                 values_by_key[key].append(value)
-        return Past._of_values(values_by_key)
+        return Past(_medians(values_by_key))
 
     @staticmethod
     def of_lines(lines: Iterable[Line]) -> "Past":
@@ -58,11 +58,7 @@ class Past:
                 if '"status":"ok"' in after:
                     for key in keys_by_config[place]:
                         values_by_key[key].append(seconds)
-        return Past._of_values(values_by_key)
-
-    @staticmethod
-    def _of_values(values_by_key: Mapping[tuple[Any, ...], list[float]]) -> "Past":
-        return Past({key: statistics.median(values) for key, values in values_by_key.items()})
+        return Past(_medians(values_by_key))
 
     def of_run(self, run: Run, *, on_any_data: bool = True) -> float | None:
         """The median of past runs of its method, budget, network and features, on its protocol with its size.
@@ -73,6 +69,10 @@ class Past:
         if not on_any_data:
             keys = keys[:-1]
         return next((self.medians[key] for key in keys if key in self.medians), None)
+
+
+def _medians(values_by_key: Mapping[tuple[Any, ...], list[float]]) -> dict[tuple[Any, ...], float]:
+    return {key: statistics.median(values) for key, values in values_by_key.items()}
 
 
 def _keys(config: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:

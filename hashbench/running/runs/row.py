@@ -31,6 +31,7 @@ from hashbench.scoring.metrics import METRICS, MetricValue
 
 SCHEMA: Literal[2] = 2
 RUN = "run.json"  # the row, and the card of the data set: what a folder that is moved needs to encode
+
 ACCURACY = "accuracy"  # of a classifier: no metric of codes, so it is in no catalogue
 
 IMPORTED = "imported"  # the budget of runs whose codes were made elsewhere: hashbench scored them and trained nothing
@@ -192,6 +193,7 @@ def values_of(row: Row) -> dict[str, Any]:
 _RUN = re.compile(r"[A-Za-z0-9_.+-]+")
 # A line of a file of rows is {"run":NAME, all other keys sorted, "row_sha256":D}: D is the SHA-256 of the line's text
 # without this last key. So a file is sorted by the names of its runs, and an edited line is found without parsing it.
+_ESCAPED = re.compile(r"(?<!\\)(?:\\\\)*\\[bfnrtu]")  # and no text that has a backslash
 _SIGNATURE = re.compile(r',"row_sha256":"([0-9a-f]{64})"\}$')
 
 
@@ -235,11 +237,6 @@ def from_line(line: str, place: str, *, names_protocol: bool = True) -> Row:
     if (first := next(chain(contradictions, _out_of_range(row), _faults_of_text(row, text)), fault)) is not None:
         raise CheckFailed(f"{place}: not a row that hashbench wrote: {first}: {REMEDY}")
     return row
-
-
-def is_unedited(line: str) -> bool:
-    """Whether the digest at the end of a line is that of its text."""
-    return _unsigned(line)[1] is None
 
 
 def _unsigned(line: str) -> tuple[str, str | None]:
@@ -388,22 +385,9 @@ def _faults_of_text(row: Row, text: str) -> Iterator[str]:
     if not text.startswith(f'{{"run":"{row.run}"'):  # the line is found by it
         yield "run is not its first key"
     if not text.isprintable() or "\\" in text:  # JSON writes what cannot be printed after a backslash
-        for place, value in _texts(row.model_dump()):
-            if not value.isprintable():
-                yield f"{place} is {printable(value)}"
-
-
-def _texts(value: object, place: str = "") -> Iterator[tuple[str, str]]:
-    """All texts in a value, keys too, each with its place, such as config.settings.model."""
-    if isinstance(value, str):
-        yield place, value
-    elif isinstance(value, dict):
-        for key, inner in value.items():
-            yield f"a key of {place}" if place else "a key", key
-            yield from _texts(inner, f"{place}.{key}" if place else key)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _texts(inner, place)
+        written = to_json(row)
+        if not written.isprintable() or _ESCAPED.search(written):
+            yield "a text of it has characters that cannot be printed"
 
 
 def _sha256(text: str) -> str:

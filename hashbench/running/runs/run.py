@@ -73,16 +73,16 @@ class Run:
     name: RunName
     card: Card
     protocol: Protocol  # with the seed of the run's own split
-    method: Method
     settings: CodeSettings
     base: "Run | None" = None
     stated: Mapping[str, Sourced] = field(default_factory=dict, compare=False)  # all but the program's defaults
     asymmetric: bool = False  # whether its row has the metrics by asymmetric distances too; this names no other run
     metrics: tuple[str, ...] = ()  # that its row has besides those of every row; they name no other run
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        """The run without its method, whose functions cannot be sent to another process."""
-        return _received, (self.name, self.card, self.protocol, self.settings, self.base, self.asymmetric, self.metrics)
+    @property
+    def method(self) -> Method:
+        """The method, whose functions cannot be sent to another process."""
+        return _entry(self.name.method, self.name.budget)
 
     @property
     def derived_seed(self) -> int:
@@ -121,25 +121,16 @@ class Run:
                 raise HashbenchError(f"{which} {number}: a seed is 0 or more, and less than 2^63")
         card = load_card(dataset)
         entry = _entry(method, budget)
-        rule = _rule(card, protocol, split_seed)
-        other_seed = split_seed
-        if isinstance(protocol, HeldOut):
-            on = f"{protocol.of}{HELD_OUT}"
-        else:
-            on = card.protocol_name(protocol)
-            if rule.seed == card.protocol(on).seed:
-                other_seed = None
+        on, rule, other_seed = _rule(card, protocol, split_seed)
         Metrics.parse(rule.metrics)  # an unknown one is met before hours of training
-        names = {"dataset": card.name, "protocol": on, "method": canonical(method)}
+        names = {"dataset": card.name, "protocol": on, "method": canonical(method), "budget": IMPORTED}
         of_base = {key: value for key, value in settings.items() if entry.base is not None and key.startswith(BASE)}
         checked = _checked(names["method"], entry, {key: settings[key] for key in settings if key not in of_base})
-        names["budget"] = IMPORTED
+        sources = {key: Sourced(value, "command line") for key, value in checked.items()}
+        usual = {**names, "protocol": rule.stands_for(on), **settings_files.names_of_data(card)}
         if budget != IMPORTED:
             names["budget"] = settings_files.method_file(names["method"]).budget(budget)
-        usual = {**names, "protocol": rule.stands_for(on), **settings_files.names_of_data(card)}
-        if budget == IMPORTED:
-            sources = {key: Sourced(value, "command line") for key, value in checked.items()}
-        else:
+            usual["budget"] = names["budget"]
             sources = settings_files.sourced(entry, usual, checked, recipe=recipe)
         values = {key: source.value for key, source in sources.items()}
         chosen = _parsed(values, entry, names)
@@ -168,7 +159,7 @@ class Run:
         identity = _identity(chosen, entry, usual, as_usual) | of_base
         data = {"content_sha256": card.content_sha256, "split": rule.deciding()}
         named = {**names, "data": data, "seed": seed, "split_seed": other_seed}
-        return Run(_name(named, identity, chosen, base), card, rule, entry, chosen, base, sources)
+        return Run(_name(named, identity, chosen, base), card, rule, chosen, base, sources)
 
     @staticmethod
     def from_row(row: Row, card: Card | None = None) -> "Run":
@@ -194,8 +185,7 @@ class Run:
     def with_split(self, split_seed: int | None) -> "Run":
         """The run with the same settings and seed on another split, or with None on the protocol's own one."""
         name = self.name
-        protocol = _rule(self.card, name.protocol, split_seed)
-        other_seed = None if protocol.seed == self.card.protocol(name.protocol).seed else split_seed
+        _, protocol, other_seed = _rule(self.card, name.protocol, split_seed)
         base = None if self.base is None else self.base.with_split(split_seed)
         of_base = None if base is None else base.name
         data = {**name.data, "split": protocol.deciding()}
@@ -247,15 +237,15 @@ class Run:
         return sources
 
 
-def _rule(card: Card, protocol: str | HeldOut | None, split_seed: int | None) -> Protocol:
-    """The protocol, with the seed of the split."""
+def _rule(card: Card, protocol: str | HeldOut | None, split_seed: int | None) -> tuple[str, Protocol, int | None]:
+    """The name of the protocol, the protocol with the seed of the split, and this seed if it is not its own."""
     if isinstance(protocol, HeldOut):
-        return protocol
+        return f"{protocol.of}{HELD_OUT}", protocol, split_seed
     name = card.protocol_name(protocol)
     rule = card.protocol(name)
-    if split_seed is None:
-        return rule
-    return with_seed(rule, split_seed, f"{card.name} {name}")
+    if split_seed is None or split_seed == rule.seed:
+        return name, rule, None
+    return name, with_seed(rule, split_seed, f"{card.name} {name}"), split_seed
 
 
 def _entry(method: str, budget: str | None) -> Method:
@@ -269,19 +259,6 @@ def _entry(method: str, budget: str | None) -> Method:
         raise HashbenchError(f"{method}: its codes were made elsewhere: hashbench results import reads them")
 
     return Method(BitSettings, ("bits",), refuse, refuse, needs_torch=False)
-
-
-def _received(
-    name: RunName,
-    card: Card,
-    protocol: Protocol,
-    settings: CodeSettings,
-    base: Run | None,
-    asymmetric: bool,
-    metrics: tuple[str, ...],
-) -> Run:
-    entry = _entry(name.method, name.budget)
-    return Run(name, card, protocol, entry, settings, base, asymmetric=asymmetric, metrics=metrics)
 
 
 def _name(named: Mapping[str, Any], identity: dict[str, Setting], settings: CodeSettings, base: Run | None) -> RunName:
@@ -309,12 +286,11 @@ def _checked(method: str, entry: Method, settings: Mapping[str, Setting]) -> dic
             raise HashbenchError(f"{method} makes sparse codes, which have no bits: --set d=D --set k=K")
         if key not in fields:
             raise unknown(f"setting of {method}", key, fields)
-        # what no row can hold
-        if isinstance(value, str) and (len(value) > MOST_OF_TEXT or not value.isprintable()):
-            raise HashbenchError(f"{key}={printable(value)}: {MOST_OF_TEXT} characters that can be printed at most")
-        if isinstance(value, int) and abs(value) >= BEYOND_INTEGERS:
-            raise HashbenchError(f"{key}={printable(str(value))}: a number below 2^63 is expected")
         name = str(value)
+        is_large = isinstance(value, int) and abs(value) >= BEYOND_INTEGERS
+        if len(name) > MOST_OF_TEXT or not name.isprintable() or is_large:  # no row can hold it
+            expected = f"a number below 2^63, or at most {MOST_OF_TEXT} characters that can be printed"
+            raise HashbenchError(f"{key}={printable(name)}: {expected}")
         if key == "model":
             if name not in MODELS:
                 raise unknown("model", name, MODELS.like(name))
@@ -331,12 +307,14 @@ def _identity(
     values = chosen.model_dump()
     declared = {key: values[key] for key in sorted(entry.identity)}
     defaults = {key: field.default for key, field in entry.settings.model_fields.items()}
-    if known is None:
-        known = settings_files.resolve(entry, names, declared)
-    usual = {**defaults, **known}
+
+    def of_files(given: Mapping[str, Setting]) -> dict[str, Any]:
+        return {key: source.value for key, source in settings_files.sourced(entry, names, given).items()}
+
+    usual = {**defaults, **(of_files(declared) if known is None else known)}
     if "features" not in declared and chosen.features != usual["features"]:  # they may decide the recipe
-        named = {**declared, "features": chosen.features}
-        usual = {**defaults, **settings_files.resolve(entry, names, named), "features": usual["features"]}
+        of_features = of_files({**declared, "features": chosen.features})
+        usual = {**defaults, **of_features, "features": usual["features"]}
     return {key: value for key, value in sorted(values.items()) if key in declared or value != usual[key]}
 
 
@@ -346,7 +324,7 @@ def _of_config(
     if card is None:
         card = load_card(config["dataset"])
     entry = _entry(config["method"], config["budget"])
-    rule = _rule(card, config["protocol"], row.split_seed)
+    _, rule, _ = _rule(card, config["protocol"], row.split_seed)
     settings = parse(entry.settings, config["settings"], row.run)
     base = None
     if "base" in config:
@@ -355,4 +333,4 @@ def _of_config(
         identity = {key: getattr(settings, key) for key in entry.identity}
     named = {key: config[key] for key in ("dataset", "protocol", "method", "data", "budget")}
     named |= {"seed": row.seed, "split_seed": row.split_seed}
-    return Run(_name(named, identity, settings, base), card, rule, entry, settings, base)
+    return Run(_name(named, identity, settings, base), card, rule, settings, base)

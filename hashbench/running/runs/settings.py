@@ -6,7 +6,7 @@ trained in one task, for all methods, and in ``[methods.X]`` what method X was t
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -41,14 +41,7 @@ class Sourced:
     source: Literal["paper", "code", "ours", "recipe", "command line", "default", "run"]
     note: str = ""
     recipe: str | None = None
-    released: Setting | None = None
-
-    @property
-    def of_authors(self) -> Setting | None:
-        """The value that the authors printed or released; None if none is known."""
-        if self.released is None and self.source in ("paper", "code"):
-            return self.value
-        return self.released
+    released: Setting | None = None  # the value that the authors printed or released; None if none is known
 
 
 class Parameter(Strict):
@@ -65,13 +58,15 @@ class Parameter(Strict):
             raise ValueError("a released value that is not ours needs a note that says why")
         return self
 
+    def sourced(self, note: str, recipe: str | None = None) -> Sourced:
+        """The value of a method's file, or of a ``recipe``."""
+        of_authors = self.released
+        if of_authors is None and self.source != "ours":
+            of_authors = self.value
+        return Sourced(self.value, self.source if recipe is None else "recipe", note, recipe, of_authors)
+
 
 Parameters = dict[str, Parameter]
-
-
-def _sourced(parameters: Parameters, why: str = "") -> dict[str, Sourced]:
-    """The values with their sources; ``why`` is the note of a value without one."""
-    return {key: Sourced(p.value, p.source, p.note or why, released=p.released) for key, p in parameters.items()}
 
 
 class When(Strict):
@@ -85,7 +80,7 @@ class When(Strict):
     features: str | None = None
     bits: int | None = None
 
-    @cached_property
+    @property
     def names(self) -> dict[str, str]:
         """The names that are given."""
         return {key: str(value) for key, value in self.model_dump(exclude_none=True).items()}
@@ -111,12 +106,11 @@ class Tuned(Strict):
     def _with_sources(cls, values: Any) -> Any:
         if not isinstance(values, dict):
             return values
-        texts = {key: values[key] for key in ("why", "tuned") if key in values}
-        parameters = dict[str, Any]()
-        for key, value in values.items():
-            if key not in texts:
-                table = value if isinstance(value, dict) else {"value": value}
-                parameters[key] = {"source": "ours", **table}
+        parameters = dict(values)
+        texts = {key: parameters.pop(key) for key in ("why", "tuned") if key in values}
+        for key, value in parameters.items():
+            table = value if isinstance(value, dict) else {"value": value}
+            parameters[key] = {"source": "ours", **table}
         return {**texts, "parameters": parameters}
 
     @property
@@ -151,6 +145,12 @@ class Task(Strict):
 class Recipe(Strict):
     """A file of experiments/recipes/: how networks are trained in one task, and what each method was tuned to there."""
 
+    former_keys = {
+        "extends": "a recipe is one complete file: copy the parameters and methods of the other one",
+        "skip": "a recipe is one complete file: leave out what is not for it",
+        "variants": "a recipe is one complete file: write another recipe with its own when",
+        "default_model": 'when = { model = "NAME" } and default_for = "images" or "features"',
+    }
     title: str
     why: str
     when: Task
@@ -197,13 +197,10 @@ def method_file(method: str) -> MethodFile:
 def recipes() -> dict[str, Recipe]:
     """All recipes by name; HashbenchError if a file is not valid, or if two are for the same runs."""
     recipes = {name: _recipe(path) for name, path in paths.entries(*RECIPES).items()}
-    by_task: dict[Key, str] = {}
-    by_default: dict[str, str] = {}
+    names_by_use: dict[Any, str] = {}
     for name, recipe in recipes.items():
-        others = [by_task.setdefault(recipe.when.key, name)]
-        if recipe.default_for is not None:
-            others.append(by_default.setdefault(recipe.default_for, name))
-        for other in others:
+        for use in filter(None, (recipe.when.key, recipe.default_for)):
+            other = names_by_use.setdefault(use, name)
             if other != name:
                 fault = f"{other} and {name} are for the same runs: change when or default_for of one"
                 raise HashbenchError(f"{'/'.join(RECIPES)}: {fault}")
@@ -269,8 +266,9 @@ def _of_files(
         general = {**_default_network(names, general), **general}
     has_model = "model" in method.settings.model_fields
     is_custom = CUSTOM in names and (not has_model or ("model" in general and general["model"].value in FORMS))
-    if is_custom and "features" not in typed:
-        general |= _features_of_custom_data(names)
+    if is_custom and "features" not in typed and (features := _default_network(names, {}).get("features")):
+        note = f"of a custom data set of images, as in recipe {features.recipe}"
+        general["features"] = Sourced(features.value, "default", note)
     if is_deep and "features" not in general and (taken := MODELS.get(str(general["model"].value)).takes):
         general["features"] = Sourced(taken, "default", "the input of the model")
     settled = {key: general[key] for key in SETTLED if key in general}
@@ -279,35 +277,29 @@ def _of_files(
     values = {**_of_method(name, known), **settled}
     if is_custom and "normalise" in method.settings.model_fields:
         values |= _scaling_of_custom_data(known)
-    if is_deep or method.group == "shallow":
-        form = str(general[FORM].value) if FORM in general else "linear"
-        values |= _of_recipe(recipe, known["model"] if is_deep else form, known, is_deep=is_deep)
+    if not is_deep and method.group != "shallow":
+        return values
+    chosen = recipe
+    if recipe in (None, OUR_DEFAULTS):
+        form = general.get("model" if is_deep else FORM)
+        chosen = recipe_for("linear" if form is None else str(form.value), known)
+    if chosen is not None:
+        values |= _of_recipe(chosen, name, is_deep=is_deep, is_tuned=recipe != OUR_DEFAULTS)
     return values
 
 
-def _of_recipe(recipe: str | None, model: str, known: Mapping[str, str], *, is_deep: bool) -> dict[str, Sourced]:
-    """The values of the ``recipe``, or of that of the task: for all methods if it trains a network, and of this one."""
-    chosen = recipe
-    if recipe in (None, OUR_DEFAULTS):
-        chosen = recipe_for(model, known)
-    if chosen is None:
-        return {}
+@read_once
+def _of_recipe(recipe: str, method: str, *, is_deep: bool, is_tuned: bool) -> dict[str, Sourced]:
+    """The values of a recipe: those for all methods if it trains a network, and what it tunes this one to."""
     values = dict[str, Sourced]()
     if is_deep:
-        values = _values_for_all(chosen)
-    tuned = recipes()[chosen].methods.get(known["method"])
-    if tuned is None or recipe == OUR_DEFAULTS:
-        return values
-    return {**values, **_sourced(tuned.parameters, tuned.reason)}
-
-
-@read_once
-def _values_for_all(recipe: str) -> dict[str, Sourced]:
-    values = {}
-    for key, parameter in recipes()[recipe].parameters.items():
-        note = ": ".join(filter(None, (parameter.source, parameter.note)))
-        of_authors = Sourced(parameter.value, parameter.source, released=parameter.released).of_authors
-        values[key] = Sourced(parameter.value, "recipe", note, recipe, of_authors)
+        for key, parameter in recipes()[recipe].parameters.items():
+            note = ": ".join(filter(None, (parameter.source, parameter.note)))
+            values[key] = parameter.sourced(note, recipe)
+    of_method = recipes()[recipe].methods.get(method)
+    if is_tuned and of_method is not None:
+        for key, parameter in of_method.parameters.items():
+            values[key] = parameter.sourced(parameter.note or of_method.reason, recipe)
     return values
 
 
@@ -319,22 +311,15 @@ def names_of_data(card: Card) -> dict[str, str]:
     return names
 
 
-def _features_of_custom_data(names: Mapping[str, str]) -> dict[str, Sourced]:
-    """The features of a network that nobody names; empty where these are the items as they are stored."""
-    features = _default_network(names, {}).get("features")
-    if features is None:
-        return {}
-    note = f"of a custom data set of images, as in recipe {features.recipe}"
-    return {"features": Sourced(features.value, "default", note)}
-
-
 def _scaling_of_custom_data(known: Mapping[str, str]) -> dict[str, Sourced]:
     """The scaling of a linear network of the features that are ``known``."""
-    chosen = recipe_for("linear", known)
-    if chosen is None or "normalise" not in recipes()[chosen].parameters:
+    linear = recipe_for("linear", known)
+    scaling = None
+    if linear is not None:
+        scaling = recipes()[linear].parameters.get("normalise")
+    if scaling is None:
         return {}
-    note = f"as in recipe {chosen}, for all methods on these data"
-    return {"normalise": Sourced(recipes()[chosen].parameters["normalise"].value, "default", note)}
+    return {"normalise": Sourced(scaling.value, "default", f"as in recipe {linear}, for all methods on these data")}
 
 
 def _default_network(names: Mapping[str, str], general: Mapping[str, Sourced]) -> dict[str, Sourced]:
@@ -354,11 +339,6 @@ def _default_network(names: Mapping[str, str], general: Mapping[str, Sourced]) -
     if when.features is not None:
         network["features"] = Sourced(when.features, "recipe", recipe=chosen)
     return network
-
-
-def resolve(method: Method, names: Mapping[str, str], settings: Mapping[str, Setting]) -> dict[str, Any]:
-    """The values of ``sourced``."""
-    return {key: source.value for key, source in sourced(method, names, settings).items()}
 
 
 def recipe_in(sources: Mapping[str, Sourced]) -> str | None:
@@ -398,8 +378,14 @@ def _of_method(method: str, names: Mapping[str, str], without: Iterable[str] = (
 def _layers_of_method(method: str) -> list[tuple[Mapping[str, str], dict[str, Sourced]]]:
     """The values of the method's file for all runs, and those of its variants, each with its condition."""
     file = method_file(method)
-    variants = [(variant.when.names, _sourced(variant.parameters, variant.why)) for variant in file.variants]
-    return [({}, _sourced(file.parameters)), *variants]
+    layers: list[tuple[dict[str, str], str, Parameters]] = [
+        ({}, "", file.parameters),
+        *((v.when.names, v.why, v.parameters) for v in file.variants),
+    ]
+    return [
+        (when, {key: parameter.sourced(parameter.note or why) for key, parameter in parameters.items()})
+        for when, why, parameters in layers
+    ]
 
 
 def _recipe(path: Path) -> Recipe:

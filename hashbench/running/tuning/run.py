@@ -107,7 +107,7 @@ def made(search: Search, todo: Sequence[tuple[Trial, Run]], execution: Execution
         known = {trial.run: trial for trial in search.trials.values() if trial.score is not None}
         runs = {trial.run: run for trial, run in todo if trial.run not in known}
         for trial in [trial for trial, _ in todo if trial.run in known]:
-            search = search.with_trials([known[trial.run].numbered(trial.trial)])
+            search = search.with_trials([known[trial.run].model_copy(update={"trial": trial.trial})])
             search.save()
             yield search
         for outcome in run_all([*runs.values()], store, execution, plan):

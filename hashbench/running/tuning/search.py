@@ -218,10 +218,6 @@ class Trial(Strict):
             seconds=seconds,
         )
 
-    def numbered(self, number: int) -> "Trial":
-        """The same result as that of another trial with the same settings."""
-        return self._with(trial=number)
-
     def _with(self, **result: Any) -> "Trial":
         return Trial.model_validate({**self.model_dump(), **result})
 

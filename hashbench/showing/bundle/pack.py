@@ -44,7 +44,7 @@ README = """\
 
 The table `{m.table}` of hashbench: its rows, and what is needed to render it and to score it again without training.
 
-hashbench {m.code.version} made this archive{by}{commit}. Install that version: another one may name other runs.\
+hashbench {m.code.version} made this archive{by} (commit {m.code.commit}). Install it: another one may name other runs.\
 {packages}
 
 Score the rows again from the packed histograms and codes, and compare every value:
@@ -105,7 +105,10 @@ class Order:
         """The manifest of the bundle whose ``files`` have these checksums."""
         # whether torch has been imported, and so its CUDA is known, says nothing about the bundle
         versions = {name: version for name, version in provenance.versions().items() if name != "cuda"}
-        providers = {method: METHODS.provider(method) for method in self.spec.methods if method in METHODS}
+        packages = {}
+        for method in self.spec.methods:
+            if method in METHODS and (package := METHODS.provider(method)) is not None:
+                packages[method] = package
         return Manifest(
             schema=SCHEMA,
             table=canonical(self.table),
@@ -116,7 +119,7 @@ class Order:
             code=provenance.code(),
             versions=versions,
             maker=self.maker,
-            packages={method: package for method, package in providers.items() if package is not None},
+            packages=packages,
             files=files,
         )
 
@@ -209,6 +212,11 @@ def _add_rows(packed: Packed, store: Store, say: Say, scratch: Path, *, codes: b
         say(f"{len(alone)} of {n_ok} runs have {where}, their rows alone are packed: {named}")
 
 
+def stated_sums(row: Row) -> dict[str, str]:
+    """The checksums that a row states of the files of its run, by their names."""
+    return {f"{artefact}.npz": sha256 for artefact, sha256 in row.artefacts.items()}
+
+
 def files_of_run(row: Row, store: Store, say: Say, scratch: Path, *, codes: bool) -> dict[str, Path]:
     """The counts, and with ``codes`` the codes, of a row by name; those kept as evidence are put into ``scratch``.
 
@@ -216,16 +224,16 @@ def files_of_run(row: Row, store: Store, say: Say, scratch: Path, *, codes: bool
     """
     folder = store.run_folder(row.run)
     names = [name for name in archive.OF_RUN if (codes or name != CODES) and (folder / name).is_file()]
-    stated = {f"{artefact}.npz": sha256 for artefact, sha256 in row.artefacts.items()}
-    for path in [folder / name for name in names if name in archive.STATED]:
+    files = {name: folder / name for name in names}
+    for name in [name for name in names if name in archive.STATED]:
+        path = folder / name
         with retold(str, HashbenchError, by=CheckFailed):
-            is_stated = read_counts(path).sha256() == stated.get(path.name)
-        if not is_stated:
+            sha256 = read_counts(path).sha256()
+        if sha256 != stated_sums(row).get(name):
             fault = f"{path} is not the {path.stem.partition('_')[0]} that it was scored from"
             say(f"{row.run}: its files in {paths.shown(folder)} are not used: {fault}")
-            names = []
+            files = {}
             break
-    files = {name: folder / name for name in names}
     for name, kept in store.evidence(row).items():
         if name not in files and kept.is_file():
             files[name] = scratch / name
@@ -265,16 +273,15 @@ def _id_lists(rows: Iterable[Row], folder: Path, say: Say) -> Iterator[tuple[str
             name += f"-classes{run.n_classes}"
         by_name.setdefault(f"{name}.npz", (run, row.ids_sha256))
     for name, (run, sha256) in sorted(by_name.items()):
-        what = f"no id lists of {run.name.dataset} {run.name.protocol}"
         try:
             labels = open_labels(run.card).labels
             drawn = split(labels, run.protocol, run.name.dataset, run.name.protocol)
             chosen = of_first_classes(drawn, labels, run.n_classes)
         except HashbenchError as error:
-            say(f"{what}: {error}")
+            say(f"no id lists of {run.name.dataset} {run.name.protocol}: {error}")
             continue
         if chosen.sha256 != sha256:
-            say(f"{what}: other ids are drawn today than in its rows")
+            say(f"no id lists of {run.name.dataset} {run.name.protocol}: other ids are drawn today than in its rows")
             continue
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -313,22 +320,18 @@ def _info(order: Order, name: str, size_bytes: int) -> zipfile.ZipInfo:
 
 def _readme(order: Order, packed: Packed) -> str:
     manifest = order.manifest({})
-    by = f" of rows by {escape(manifest.maker)}" if manifest.maker else ""
-    commit = ""
-    if manifest.code.commit is not None:
-        dirty = ", with changes" if manifest.code.dirty else ""
-        commit = f" (commit {manifest.code.commit}{dirty})"
+    by = ""
+    if manifest.maker:
+        by = f" of rows by {escape(manifest.maker)}"
     alone = ""
     if packed.rows_alone:
         alone = ALONE.format(runs="\n".join(f"- `{run}`" for run in packed.rows_alone))
     n_ok = sum(row.status == "ok" for row in packed.rows)
-    brought = "".join(f" {method} is a method of {package}." for method, package in manifest.packages.items())
     return README.format(
         title=escape(packed.spec.title),
         m=manifest,
-        commit=commit,
         by=by,
-        packages=brought,
+        packages="".join(f" {method} is a method of {package}." for method, package in manifest.packages.items()),
         folder=order.folder,
         n_rows=counted(len(packed.rows), "row"),
         n_runs=counted(n_ok - len(packed.rows_alone), "run"),

@@ -34,11 +34,11 @@ from hashbench.running.runs.store import Store, files_of_run
 from hashbench.showing.bundle.archive import NAME, Sha256
 
 STATE = "state.json"
-ROWS, RUNS = "rows", "runs"  # in the packed state as in a folder of results
+ROWS = "rows"  # in the packed state as in a folder of results
+RUNS = "runs"
 SCHEMA: Literal[1] = 1
 MEGABYTE = 1_000_000
 MOST_PARTS = 9999
-MOST_BYTES = 16 * MEGABYTE  # of state.json: about 80,000 files
 LOCK = ".lock"  # of the process that packs
 PIECE = 1 << 20
 PART = re.compile(r"part-\d{4}-[0-9a-f]{12}\.bin")
@@ -46,11 +46,10 @@ _FILE = rf"^({ROWS}/{NAME}\.jsonl|{RUNS}/{NAME}/{NAME})$"
 
 
 class PackedFile(Strict):
-    """A file of a results folder: its path there, its size and its checksum."""
+    """A file of a results folder: its path there and its size."""
 
     name: Annotated[str, StringConstraints(pattern=_FILE, max_length=400)]
     n_bytes: Count
-    sha256: Sha256
 
 
 class Part(Strict):
@@ -73,11 +72,6 @@ class State(Strict):
     files: list[PackedFile]
     parts: Annotated[list[Part], Field(max_length=MOST_PARTS)]
     sha256: Sha256
-
-    @property
-    def part_names(self) -> list[str]:
-        """The names of the parts, in their order."""
-        return [part.name(number) for number, part in enumerate(self.parts, 1)]
 
 
 @dataclass(frozen=True)
@@ -118,13 +112,10 @@ def _finish(folder: Path, files: Sequence[PackedFile], parts: Sequence[Part]) ->
         "schema": SCHEMA,
         "code": provenance.code().model_dump(),
         "sources": provenance.sources(),
-        "files": [each.model_dump() for each in files],
-        "parts": [each.model_dump() for each in parts],
+        "files": [file.model_dump() for file in files],
+        "parts": [part.model_dump() for part in parts],
     }
-    text = canonical_json({**values, "sha256": digest(values)}) + "\n"
-    if len(text) > MOST_BYTES:
-        raise HashbenchError(f"{folder}: {len(files):,} files are too many for one state: name fewer runs")
-    write_text(folder / STATE, text)
+    write_text(folder / STATE, canonical_json({**values, "sha256": digest(values)}) + "\n")
     names = {part.name(number) for number, part in enumerate(parts, 1)}
     for path in folder.iterdir():
         if PART.fullmatch(path.name) and path.name not in names:
@@ -133,33 +124,33 @@ def _finish(folder: Path, files: Sequence[PackedFile], parts: Sequence[Part]) ->
 
 def _require_own(folder: Path) -> None:
     """Raises HashbenchError unless ``folder`` can hold a packed state, and holds nothing else."""
-    if folder.exists() and not folder.is_dir():
-        raise HashbenchError(f"{folder}: a file; a folder is expected")
-    others = [path.name for path in folder.iterdir()] if folder.is_dir() else []
-    if others := [name for name in others if name != STATE and not PART.fullmatch(name) and not name.startswith(".")]:
-        raise HashbenchError(f"{folder}: holds {printable(min(others))}, which is no packed state: name another folder")
     require_writable(folder, instead="--out")
+    for path in sorted(folder.iterdir()):
+        if not path.name.startswith(".") and path.name != STATE and not PART.fullmatch(path.name):
+            raise HashbenchError(
+                f"{folder}: holds {printable(path.name)}, which is no packed state: name another folder"
+            )
 
 
 def _chosen(store: Store, begins: Sequence[str]) -> list[str]:
     """The runs to pack, those that others start from first; HashbenchError if there are none."""
     folders = sorted(path.parent for path in store.run_folder("").glob(f"*/{CONFIG}"))
-    for begin in begins:
-        if not any(folder.name.startswith(begin) for folder in folders):
-            raise HashbenchError(f"{store.run_folder('')}: no working state of a run that begins with {begin!r}")
-    named = [folder for folder in folders if not begins or folder.name.startswith(tuple(begins))]
+    there = [folder.name for folder in folders]
     chosen: list[str] = []
+    named = [folder for folder in folders if not begins or folder.name.startswith(tuple(begins))]
     for _, run in each_usable(named, _run_of, lambda error: note(f"left out: {error}")):
-        chosen += [*_bases(run), str(run.name)]
-    there = {folder.name for folder in folders}
-    if not chosen:
-        raise HashbenchError(f"{store.run_folder('')}: no working state of a run: hashbench run TABLE makes it")
-    return [run for run in dict.fromkeys(chosen) if run in there]
-
-
-def _bases(run: Run) -> list[str]:
-    """The names of the runs that a run starts from, the first one first."""
-    return [] if run.base is None else [*_bases(run.base), str(run.base.name)]
+        chain: Run | None = run
+        first = len(chosen)
+        while chain is not None:
+            chosen.insert(first, str(chain.name))
+            chain = chain.base
+    absent = [begin for begin in begins if not any(name.startswith(begin) for name in there)]
+    if absent or not chosen:
+        fault = "no working state of a run"
+        if absent:
+            fault += f" that begins with {absent[0]!r}"
+        raise HashbenchError(f"{store.run_folder('')}: {fault}: hashbench run TABLE makes it")
+    return [name for name in dict.fromkeys(chosen) if name in there]
 
 
 def _run_of(folder: Path) -> Run:
@@ -202,14 +193,13 @@ class _Parts:
 
     def add(self, name: str, source: bytes | Path) -> PackedFile:
         """Adds the bytes, or those of a file."""
-        sha256, n_bytes = hashlib.sha256(), 0
+        n_bytes = 0
         with BytesIO(source) if isinstance(source, bytes) else source.open("rb") as file:
             while piece := file.read(PIECE):
-                sha256.update(piece)
                 n_bytes += len(piece)
                 self.buffer += piece
                 self._write(self.part_bytes)
-        return PackedFile(name=name, n_bytes=n_bytes, sha256=sha256.hexdigest())
+        return PackedFile(name=name, n_bytes=n_bytes)
 
     def end(self) -> None:
         """Writes the last part."""
@@ -253,22 +243,19 @@ def results_in(folder: Path) -> Iterator[Path]:
 def _read(folder: Path) -> State:
     where = folder / STATE
     with retold(lambda _: f"{where}: missing: the state was not packed to its end: pack it again", FileNotFoundError):
-        if where.stat().st_size > MOST_BYTES:
-            raise HashbenchError(f"{where}: not a state that hashbench packed: more than {MOST_BYTES:,} bytes")
         text = read_text(where, "packed state")
     with retold(lambda cause: f"{where}: damaged: {printable(cause, 200)}", ValueError, RecursionError):
         values = json_object(text)
-    if values.get("schema") != SCHEMA:
-        shown = printable(repr(values.get("schema")))
-        raise HashbenchError(f"{where}: schema {shown} is unknown: this hashbench reads schema {SCHEMA}")
     state = parse(State, values, str(where))
     if digest({key: value for key, value in values.items() if key != "sha256"}) != state.sha256:
         raise HashbenchError(f"{where}: damaged: its content does not have its checksum: copy it again")
-    names = [each.name.casefold() for each in state.files]
-    if len(set(names)) < len(names) or sum(each.n_bytes for each in state.files) != sum(p.n_bytes for p in state.parts):
+    names = {file.name.casefold() for file in state.files}
+    n_bytes = sum(file.n_bytes for file in state.files)
+    if len(names) < len(state.files) or n_bytes != sum(part.n_bytes for part in state.parts):
         raise HashbenchError(f"{where}: not a state that hashbench packed: its files are not what its parts hold")
     if state.sources != provenance.sources():
-        theirs, ours = _shown(state.code, state.sources), _shown(provenance.code(), provenance.sources())
+        theirs = _shown(state.code, state.sources)
+        ours = _shown(provenance.code(), provenance.sources())
         raise HashbenchError(
             f"{where}: packed by hashbench {theirs}, here is {ours}: install the same on both machines"
         )
@@ -281,31 +268,27 @@ def _shown(code: Code, sources: str) -> str:
 
 
 def _extract(state: State, folder: Path, into: Path) -> None:
-    """Writes the files of a state; HashbenchError for a part, or a file, that is not as it was packed."""
-    contents, held = _contents(state, folder), memoryview(b"")
+    """Writes the files of a state; HashbenchError for a part that is not as it was packed."""
+    contents = _contents(state, folder)
+    held = memoryview(b"")
     for packed in state.files:
-        path, sha256, left = into / packed.name, hashlib.sha256(), packed.n_bytes
+        path = into / packed.name
+        left = packed.n_bytes
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("wb") as file:
             while left:
                 held = held or memoryview(next(contents))
-                piece, held = held[:left], held[left:]
-                sha256.update(piece)
+                piece = held[:left]
+                held = held[left:]
                 left -= file.write(piece)
-        if sha256.hexdigest() != packed.sha256:
-            raise HashbenchError(f"{folder / STATE}: {packed.name} does not have its checksum: pack the state again")
 
 
 def _contents(state: State, folder: Path) -> Iterator[bytes]:
     """The bytes of each part; HashbenchError, before the first is read, if one is missing or of another size."""
-    missing = [name for name in state.part_names if not (folder / name).is_file()]
-    if missing:
-        fault = f"{counted(len(missing), 'part')} of {len(state.parts)} missing, or of another state: copy all of them"
-        raise HashbenchError(f"{folder / missing[0]}: {fault}")
-    paths = [folder / name for name in state.part_names]
-    for path, part in zip(paths, state.parts, strict=True):
-        if path.stat().st_size != part.n_bytes:
-            raise HashbenchError(f"{path}: {path.stat().st_size:,} bytes, packed were {part.n_bytes:,}: copy it again")
+    paths = [folder / part.name(number) for number, part in enumerate(state.parts, 1)]
+    if missing := [path for path in paths if not path.is_file()]:
+        fault = f"{counted(len(missing), 'part')} of {len(paths)} missing, or of another state: copy all of them"
+        raise HashbenchError(f"{missing[0]}: {fault}")
     for path, part in zip(paths, state.parts, strict=True):
         content = path.read_bytes()
         if hashlib.sha256(content).hexdigest() != part.sha256:
@@ -324,10 +307,10 @@ def take_up(source: Store, into: Store, *, dry_run: bool = False) -> dict[str, b
         for folder in [] if dry_run else folders:
             locks.enter_context(into.run_lock(folder.name, wait=False))
         for folder in folders:
-            own = into.run_folder(folder.name)
-            taken[folder.name] = _progress(folder) > _progress(own)
+            here = into.run_folder(folder.name)
+            taken[folder.name] = _progress(folder) > _progress(here)
             if taken[folder.name] and not dry_run:
-                _copy(folder, own)
+                _copy(folder, here)
     return taken
 
 
@@ -340,12 +323,12 @@ def _progress(folder: Path) -> float:
     return float(epochs_done(folder))
 
 
-def _copy(folder: Path, own: Path) -> None:
+def _copy(folder: Path, into: Path) -> None:
     """Copies the files of a run; what says that the others are there comes last. A fitted run keeps no checkpoint."""
     files = sorted(files_of_run(folder), key=lambda path: path.name in (checkpoint_files.FILE, FITTED))
     with all_or_none():
         for path in files:
-            with atomic(own / path.name) as temporary:
+            with atomic(into / path.name) as temporary:
                 copyfile(path, temporary)
-    if (own / FITTED).is_file():
-        checkpoint_files.remove(own)
+    if (into / FITTED).is_file():
+        checkpoint_files.remove(into)

@@ -10,13 +10,10 @@ from typing import TypeVar
 
 import numpy as np
 
-from hashbench.foundation.errors import FEW, CheckFailed, HashbenchError, counted, printable, quietly, retold
+from hashbench.foundation.errors import CheckFailed, HashbenchError, counted, printable, quietly, retold
 from hashbench.foundation.progress import bar
 from hashbench.learning.contract import CODES
-from hashbench.running.datasets.card import load_card
-from hashbench.running.datasets.relevance import relevance_of
 from hashbench.running.datasets.split import Split
-from hashbench.running.datasets.store import open_dataset
 from hashbench.running.runs import store
 from hashbench.running.runs.row import REMEDY, Row, Search, from_line
 from hashbench.running.runs.store import Store
@@ -29,17 +26,14 @@ from hashbench.scoring.relevance.labels import Relevance
 from hashbench.showing.bundle import archive
 from hashbench.showing.bundle.archive import COUNTS, STATED, Archive, DamagedFile, Manifest
 from hashbench.showing.bundle.arrays import RunCodes, read_codes, read_counts, read_id_lists
-from hashbench.showing.bundle.pack import files_of_run
+from hashbench.showing.bundle.here import NotHere, protocol_here
+from hashbench.showing.bundle.pack import files_of_run, stated_sums
 
 ROUNDING = 1e-9  # another machine may round a sum in another way
 LAST_BITS = 2.0**-50  # all that differs where the counts are the same and another processor added: 5.6e-17 was seen
 NEEDED: dict[Ranked, str] = {"weighted": "weights of the bits", "asymmetric": "activations of the queries"}
 
 T = TypeVar("T")
-
-
-class NotHere(HashbenchError):  # noqa: N818  (what is missing, as DamagedHasher)
-    """What is needed to count the codes again is not on this machine."""
 
 
 @dataclass
@@ -52,8 +46,6 @@ class Report:
     n_rows: int = 0
     n_runs: int = 0  # that did not fail
     n_values: int = 0  # metrics that were computed again
-    n_histograms: int = 0
-    n_retrievals: int = 0
     n_codes: int = 0  # runs whose codes were counted again
     n_id_lists: int = 0
     not_scored: list[str] = field(default_factory=list)  # of the n_runs, those of which no metric could be computed
@@ -116,15 +108,13 @@ class RunCheck:
         if counts is None:
             return None
         if name == "histogram.npz" and isinstance(counts, Histogram):
-            self.report.n_histograms += 1
             self._require_size(name, counts.n_queries, int(counts.counts[:1].sum()))
-        self.report.n_retrievals += isinstance(counts, Retrieval)
         if name not in STATED or self._is_stated(counts, name, f"{name} is not what the row was scored from"):
             return counts
         return None
 
     def _is_stated(self, counts: Histogram | Retrieval, name: str, fault: str) -> bool:
-        stated = {f"{artefact}.npz": sha256 for artefact, sha256 in self.row.artefacts.items()}.get(name)
+        stated = stated_sums(self.row).get(name)
         if is_other := (sha256 := counts.sha256()) != stated:
             self._say(f"{fault}: SHA-256 is {sha256}, the row says {stated}")
         return not is_other
@@ -132,9 +122,10 @@ class RunCheck:
     def _require_size(self, name: str, n_queries: int, n_items: int) -> None:
         """Says where a file is of other numbers of queries and items than the id lists."""
         if self.ids is not None and n_queries:
-            listed = len(self.ids.query_ids), len(self.ids.database_ids)
-            if (n_queries, n_items) != listed:
-                of_lists = f"the id lists of {listed[0]} and {listed[1]}"
+            n_query_ids = len(self.ids.query_ids)
+            n_database_ids = len(self.ids.database_ids)
+            if (n_queries, n_items) != (n_query_ids, n_database_ids):
+                of_lists = f"the id lists of {n_query_ids} and {n_database_ids}"
                 self._say(f"{name} is of {n_queries} queries and {n_items} items, {of_lists}")
 
     def _codes(self) -> Histogram | None:
@@ -146,16 +137,17 @@ class RunCheck:
             return None
         self._check_beside(codes)
         relevance = self.relevance or codes.relevance
-        relevance = relevance or self._read(CODES, lambda _: _relevance_here(self.row, self.ids))
+        relevance = relevance or self._read(CODES, lambda _: _relevance_here(self.row))
         if relevance is None or (counted := self._read(CODES, lambda _: codes.histogram(relevance))) is None:
             return None
         self.report.n_codes += 1
-        if (ranked := self._read(CODES, lambda _: codes.ranked(relevance))) is not None:
-            for search, needed in NEEDED.items():
-                if (stated := self.row.searches.get(search)) and search in ranked:
-                    self._compare(search, ranked[search], _known(stated), CODES)
-                elif stated:
-                    self._say(f"{CODES} holds no {needed}, and the row has metrics by {search} distances")
+        ranked = self._read(CODES, lambda _: codes.ranked(relevance)) or {}
+        for search, needed in NEEDED.items():
+            stated = self.row.searches.get(search, {})
+            if search in ranked:
+                self._compare(search, ranked[search], _known(stated), CODES)
+            elif stated:
+                self._say(f"{CODES} holds no {needed}, and the row has metrics by {search} distances")
         if self._is_stated(counted, "histogram.npz", f"{CODES} gives another histogram"):
             return counted
         return None
@@ -189,33 +181,17 @@ class RunCheck:
 
     def _say_not_compared(self) -> None:
         """Says which metrics this hashbench does not have, and of which of the others nothing is in the bundle."""
-        stated = [(search, name) for search, values in self.row.searches.items() for name in values]
-        left = []
-        for search, name in stated:
-            if (search, name) in self.compared:
-                continue
-            if _is_known(name):
-                left.append(f"{search}.{name}")
-            else:
-                self.report.not_checked.append(f"{self.row.run}: {search}.{printable(name)}: no metric of this name")
-        if left:
-            named = ", ".join(left[:FEW] + ["..."] * (len(left) > FEW))
-            self.report.not_checked.append(f"{self.row.run}: {named}: nothing that gives them is in the bundle")
+        for search, values in self.row.searches.items():
+            for name in [name for name in values if (search, name) not in self.compared]:
+                why = "no metric of this name"
+                if _is_known(name):
+                    why = "nothing that gives it is in the bundle"
+                self.report.not_checked.append(f"{self.row.run}: {search}.{printable(name)}: {why}")
 
 
-def _relevance_here(row: Row, ids: Split | None) -> Relevance:
-    """The relevance of the database to the queries of a run, by the data set here; raises NotHere where it is not."""
-    if ids is None:
-        raise NotHere("the id lists are not in the bundle")
+def _relevance_here(row: Row) -> Relevance:
     with retold(str, HashbenchError, by=NotHere):
-        card = load_card(row.dataset)
-        data = open_dataset(card)
-        rule = card.protocol(row.protocol)
-    if data.sha256 != row.data_sha256:
-        raise NotHere(f"the data set {row.dataset} here is not the one of the row")
-    if rule.compared_features is not None:
-        raise NotHere(f"relevance goes by distances of features, {rule.compared_features}")
-    return relevance_of(data, ids, rule)
+        return protocol_here(row)[1]
 
 
 def _known(names: Iterable[str], source: type | None = None) -> Metrics:
@@ -345,10 +321,13 @@ class _Checks:
 
     def _rows_in(self, name: str) -> Iterator[Row]:
         """The readable rows in the copy of a file."""
-        lines = self.report.read(store.read_lines, self.scratch, name) or []
-        readers = [lambda _, line=line: from_line(line.text, line.place) for line in lines]
-        rows = (self.report.read(read, self.scratch, name) for read in readers)
-        yield from (row for row in rows if row is not None)
+        for line in self.report.read(store.read_lines, self.scratch, name) or []:
+
+            def row_of(_: Path, line: store.Line = line) -> Row:
+                return from_line(line.text, line.place)
+
+            if (row := self.report.read(row_of, self.scratch, name)) is not None:
+                yield row
 
     def _run(self, row: Row, names: list[str], ids: dict[str, tuple[str, Split]]) -> None:
         copies = {Path(name).name: self.scratch / name for name in names if self._is_copied(name)}

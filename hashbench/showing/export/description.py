@@ -89,8 +89,6 @@ def read(folder: Path) -> Description:
     path = folder / FILE
     with retold(lambda cause: f"{path}: damaged: {cause}", ValueError, FileNotFoundError):
         kept = json_object(read_text(path, "description of an export"))
-    if kept.get("format") != FORMAT:
-        raise HashbenchError(f"{path}: describes no export of hashbench: its format is not {FORMAT!r}")
     if kept.get("version") != VERSION:
         made_by = printable(str(kept.get("hashbench", "unknown")))
         version = printable(str(kept.get("version")))

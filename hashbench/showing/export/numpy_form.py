@@ -1,6 +1,5 @@
 """The steps of a hash function as a file of arrays, and the script that runs them with NumPy alone."""
 
-import ast
 import inspect
 import re
 from collections.abc import Sequence
@@ -71,35 +70,15 @@ def _step(file: NpzFile, step: NamedStep) -> Step:
 
 
 def script_of(description: Description, steps: Sequence[NamedStep], file: Path) -> str:
-    """The text of encode.py: the steps in turn, and the source of the operations that are more than an expression.
-
-    ``file`` is the file of arrays.
-    """
+    """The text of encode.py: the source of the operations, and the steps in turn. ``file`` is the file of arrays."""
     functions: dict[str, str] = {}
     lines = []
     for step in steps:
         source = inspect.getsource(OPERATIONS[step.operation])
-        expression = _expression(source, step)
-        if expression is None:
-            functions[step.operation] = re.sub(r"\bValues\b", "np.ndarray", source)
-            arrays = [f'{name}=ARRAYS["{key}"]' for name, key in step.arrays.items()]
-            expression = f"{step.operation}({', '.join(['x', *arrays])})"
-        lines.append(f"    x = {expression}")
+        functions[step.operation] = re.sub(r"\bValues\b", "np.ndarray", source)
+        arrays = [f'{name}=ARRAYS["{key}"]' for name, key in step.arrays.items()]
+        lines.append(f"    x = {step.operation}({', '.join(['x', *arrays])})")
     shape = ", ".join(map(str, description.input.shape))
     last = ACTIVATIONS.format(bits=description.bits, shape=shape, steps="\n".join(lines))
     text = "".join(f"{function.rstrip()}\n\n\n" for function in [*functions.values(), last])
     return script(description.run, PROGRAM, file, description.input, description.arithmetic, text)
-
-
-def _expression(source: str, step: NamedStep) -> str | None:
-    """What an operation returns, of ``x`` and the arrays of the step; None where its ``source`` has more to it."""
-    (operation,) = ast.parse(source).body
-    assert isinstance(operation, ast.FunctionDef)
-    _docstring, *statements = operation.body
-    if len(statements) != 1 or not isinstance(statements[0], ast.Return) or statements[0].value is None:
-        return None
-    returned = statements[0].value
-    for node in ast.walk(returned):
-        if isinstance(node, ast.Name) and node.id in step.arrays:
-            node.id = f'ARRAYS["{step.arrays[node.id]}"]'
-    return ast.unparse(returned)

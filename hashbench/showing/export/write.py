@@ -1,7 +1,5 @@
 """Writes the hash function of a stored run into a folder, in one of the forms, with its description and README.md."""
 
-import os
-import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +7,7 @@ import numpy as np
 from hashbench.foundation import __version__
 from hashbench.foundation.arrays import write_arrays
 from hashbench.foundation.errors import HashbenchError, printable, retold
-from hashbench.foundation.files import file_sha256, part_prefix, require_new, resolved
+from hashbench.foundation.files import file_sha256
 from hashbench.learning.contract import PIXELS, BinaryHasher, BitSettings, Hasher
 from hashbench.learning.methods import require_torch
 from hashbench.learning.steps import Steps
@@ -19,6 +17,7 @@ from hashbench.running.runs.row import Row
 from hashbench.running.runs.run import Run
 from hashbench.showing.export import numpy_form, onnx_form
 from hashbench.showing.export.description import FILE, FORMAT, VERSION, Description, FeatureNetwork, Form, Input
+from hashbench.showing.export.folder import whole_folder
 from hashbench.showing.export.readme import readme
 from hashbench.showing.export.script import script
 
@@ -41,18 +40,13 @@ def export(row: Row, hasher: Hasher, form: Form, folder: Path) -> Description:
         raise HashbenchError(f"{row.run}: it makes no binary codes, and a hash function of bits is exported")
     if form == "onnx":
         onnx_form.require_extra()
-    require_new(folder)
-    place = resolved(folder)
-    with tempfile.TemporaryDirectory(dir=place.parent, prefix=part_prefix(place.name), suffix=".part") as scratch:
-        part = Path(scratch) / "export"
-        part.mkdir()
+    with whole_folder(folder) as part:
         if form == "numpy":
             description = _as_arrays(row, run, hasher, part)
         else:
             description = _as_network(row, run, hasher, form, part)
         (part / README).write_text(readme(description), encoding="utf-8")
         (part / FILE).write_text(description.model_dump_json(indent=1) + "\n", encoding="utf-8")
-        os.replace(part, place)  # noqa: PTH105  (it takes the place of an empty folder, too)
     return description
 
 

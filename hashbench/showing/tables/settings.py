@@ -25,7 +25,7 @@ class Entry:
 
     def __init__(self, setting: Sourced, sizes: tuple[str, ...]) -> None:
         self.value = setting.value
-        self.released = setting.of_authors
+        self.released = setting.released
         self.note = setting.note
         self.sizes = sizes
         self.source: str = setting.source

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from string import Template
@@ -13,7 +12,6 @@ from numpy.typing import NDArray
 
 from hashbench import __version__
 from hashbench.foundation.errors import HashbenchError, unknown
-from hashbench.foundation.files import all_or_none, atomic, require_new, require_writable, write_text
 from hashbench.foundation.progress import note
 from hashbench.running.runs.data import split_of
 from hashbench.running.runs.guard import codes_file
@@ -31,8 +29,9 @@ from hashbench.scoring.codes.files import (
     names_in,
     parted,
 )
-from hashbench.showing.export.codes import faiss, milvus, numpy, pgvector, sentence_transformers, sqlite_vec, usearch
+from hashbench.showing.export.codes import faiss, milvus, numpy, pgvector, sqlite_vec, usearch
 from hashbench.showing.export.codes._target import Target, table_of
+from hashbench.showing.export.folder import whole_folder
 
 __all__ = ["README", "TARGETS", "Target", "export_codes"]
 
@@ -41,7 +40,6 @@ TARGETS = {
     "milvus": milvus.TARGET,
     "numpy": numpy.TARGET,
     "pgvector": pgvector.TARGET,
-    "sentence-transformers": sentence_transformers.TARGET,
     "sqlite-vec": sqlite_vec.TARGET,
     "usearch": usearch.TARGET,
 }
@@ -101,7 +99,6 @@ def export_codes(source: str, target: str, folder: Path, *, explicit: Explicit, 
     """
     if target not in TARGETS:
         raise unknown("target", target, TARGETS)
-    require_new(folder)
     path, _ = parted(source)
     if file_meant(str(path)) is None:
         store = Store.default()
@@ -109,9 +106,8 @@ def export_codes(source: str, target: str, folder: Path, *, explicit: Explicit, 
         database, notes = _of_run(row, codes_file(row, store, program), explicit)
     else:
         codes, notes = load_database(source, explicit=explicit)
-        database = Database(
-            codes, f"`{source}`", path.stem, beside=_beside(path, len(codes)), is_weighted=_has_weights(path)
-        )
+        beside = _beside(path, len(codes))
+        database = Database(codes, f"`{source}`", path.stem, beside=beside, is_weighted=_has_weights(path))
     for line in notes:
         note(f"note: {line}")
     return write_codes(database, target, folder)
@@ -149,23 +145,12 @@ def _beside(path: Path, n_items: int) -> dict[str, NDArray[Any]]:
 def write_codes(database: Database, name: str, folder: Path) -> list[Path]:
     """Writes the codes for the target called ``name``, and a README, into ``folder``: all of it or nothing."""
     target = TARGETS[name]
-    is_new = not folder.exists()
-    paths = [folder / target.file, folder / README, *(folder / file for file in database.beside)]
-    require_writable(folder, instead="--out")
-    try:
-        with all_or_none():
-            with atomic(paths[0]) as temporary:
-                target.write(database.codes, temporary, table_of(database.name, database.codes))
-            write_text(paths[1], readme(database, name))
-            for path, array in zip(paths[2:], database.beside.values(), strict=True):
-                with atomic(path) as temporary, temporary.open("wb") as file:
-                    np.save(file, array, allow_pickle=False)
-    except BaseException:
-        if is_new:
-            with suppress(OSError):
-                folder.rmdir()
-        raise
-    return paths
+    with whole_folder(folder) as part:
+        target.write(database.codes, part / target.file, table_of(database.name, database.codes))
+        (part / README).write_text(readme(database, name), encoding="utf-8")
+        for file, array in database.beside.items():
+            np.save(part / file, array, allow_pickle=False)
+    return [folder / file for file in (target.file, README, *database.beside)]
 
 
 def readme(database: Database, name: str) -> str:

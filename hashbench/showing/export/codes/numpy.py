@@ -18,7 +18,7 @@ for query in packed:
 """
 
 
-def write_array(codes: Codes, path: Path, _table: str) -> None:
+def write(codes: Codes, path: Path, _table: str) -> None:
     """Writes the packed codes uint8[n, bytes] as .npy."""
     with path.open("wb") as file:
         np.save(file, codes.packbits())
@@ -26,8 +26,8 @@ def write_array(codes: Codes, path: Path, _table: str) -> None:
 
 TARGET = Target(
     file="codes.npy",
-    about="an array `uint8[n, bytes]` of `numpy.packbits`",
-    write=write_array,
+    about="an array `uint8[n, bytes]` of `numpy.packbits`, which sentence-transformers calls `ubinary`",
+    write=write,
     needs="'numpy>=2'",
     example=EXAMPLE,
 )

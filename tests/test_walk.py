@@ -38,6 +38,7 @@ LEFT_OUT = {
     "hashbench dataset add mine base.fvecs --queries query.fvecs --neighbours groundtruth.ivecs": OWN,
     "hashbench export own_codes.npz --codes --to pgvector --out for_pgvector": OWN,  # test_export_codes
     "hashbench dataset add listed database queries": OWN,
+    "hashbench encode itq items.npy --out own_codes.npz": OWN,  # test_encode_file
     "hashbench bench pics --methods itq,ksh,talr_ap --bits 16 --tune 2 --seeds 2": HOURS,  # test_cli_bench
     "hashbench bench digits --methods contrast,itq,talr_ap --bits 32 --tune 24 --seeds 5": OWN,
     "hashbench tune contrast cifar10 --protocol s1 --bits 32 --recipe heads_lite0": HOURS,

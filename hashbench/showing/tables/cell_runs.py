@@ -10,7 +10,7 @@ from hashbench.foundation.config import Setting
 from hashbench.foundation.errors import HashbenchError, unknown
 from hashbench.foundation.paths import read_once
 from hashbench.foundation.registry import canonical
-from hashbench.running.datasets.protocol import N_SPLITS, nth_seed, split_seeds
+from hashbench.running.datasets.protocol import N_SPLITS, nth_seed
 from hashbench.running.runs.run import Run
 from hashbench.running.runs.store import Store
 from hashbench.showing.tables.cell import Cell
@@ -55,20 +55,13 @@ def cell_hash(cell: Cell, split_seed: int | None = None) -> str:
     return run_of(cell, split_seed).name.cell_hash
 
 
-def splits_of(cell: Cell, n: int) -> list[int | None]:
-    """The seeds of the first ``n`` splits of the cell's protocol, which may have one only; None is its own."""
-    if n == 1:
-        return [None]
-    return split_seeds(cell.card.protocol(cell.protocol), n, f"{cell.dataset} {cell.protocol}")
-
-
 def repeats_of(cell: Cell, spec: TableSpec, seeds: int) -> list[tuple[int, int | None]]:
     """The seed and the split of each run of the cell, for seeds 0 .. ``seeds`` - 1; split None is the protocol's own.
 
     Raises HashbenchError for more repeats than there are splits whose queries searches leave out.
     """
     if spec.repeats == "seeds":
-        return [(seed, split) for split in splits_of(cell, spec.n_splits) for seed in range(seeds)]
+        return [(seed, None) for seed in range(seeds)]
     if seeds > N_SPLITS:
         why = f"a repeat of {spec.name} is a split, and searches leave out the queries of {N_SPLITS} splits"
         raise HashbenchError(f"--seeds {seeds}: {why}: {N_SPLITS} at most")

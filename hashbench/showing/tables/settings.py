@@ -1,7 +1,7 @@
 """The settings of a table's runs beside those that the authors printed or released, and why they differ."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from hashbench.foundation.config import Setting, canonical_json
@@ -17,21 +17,23 @@ SIZES = {"bits": "{} bits", "k": "k = {}"}  # settings that differ from column t
 HEADING = ("setting", "ours", "released", "source", "where it comes from, and why it differs")
 
 
+@dataclass(frozen=True)
 class Entry:
     """One value of a setting: ours, with its source, and the authors' (None: none is known).
 
     ``sizes`` are the sizes of the codes that have it; empty: all. ``note`` also says why the two differ.
     """
 
-    def __init__(self, setting: Sourced, sizes: tuple[str, ...]) -> None:
-        self.value = setting.value
-        self.released = setting.of_authors
-        self.note = setting.note
-        self.sizes = sizes
-        self.source: str = setting.source
-        if setting.recipe is not None:
-            self.source = f"recipe {setting.recipe}"
-        self.differs = self.value != self.released
+    value: Setting | None
+    released: Setting | None
+    source: str
+    note: str
+    sizes: Sequence[str]
+
+    @property
+    def differs(self) -> bool:
+        """Whether ours is another value than the authors'."""
+        return self.value != self.released
 
 
 @dataclass
@@ -64,18 +66,21 @@ class Runs:
         for size, settings in self.by_size.items():
             for name, setting in settings.items():
                 sizes.setdefault(name, {}).setdefault(setting, []).append(size)
-        return {
-            name: [Entry(setting, () if len(of_name) == 1 else tuple(having)) for setting, having in of_name.items()]
-            for name, of_name in sizes.items()
-        }
+        entries: dict[str, list[Entry]] = {}
+        for name, sizes_by_setting in sizes.items():
+            is_one = len(sizes_by_setting) == 1
+            for setting, sizes_of_setting in sizes_by_setting.items():
+                source: str = setting.source
+                if setting.recipe is not None:
+                    source = f"recipe {setting.recipe}"
+                shown = [] if is_one else sizes_of_setting
+                entry = Entry(setting.value, setting.of_authors, source, setting.note, shown)
+                entries.setdefault(name, []).append(entry)
+        return entries
 
     def as_values(self) -> dict[str, Any]:
         """The runs as --json prints them."""
-        keys = ("value", "released", "source", "note", "sizes")
-        entries = {
-            name: [{key: getattr(entry, key) for key in keys} for entry in of_name]
-            for name, of_name in self.entries().items()
-        }
+        entries = {name: [asdict(entry) for entry in of_name] for name, of_name in self.entries().items()}
         named = {key: getattr(self.name, key) for key in ("method", "dataset", "protocol", "budget")}
         return {"title": self.title, **named, "given": self.stated, "recipes": self.recipes(), "settings": entries}
 

@@ -78,7 +78,7 @@ class TableStatus:
     def as_json(self, seeds: int) -> dict[str, Any]:
         """The table as a whole as --json prints it."""
         left = {"hours_left": round(self.hours_left, 3), "runs_of_unknown_duration": self.n_unknown}
-        splits = self.spec.n_splits
+        splits = 1
         if self.spec.repeats == "splits":
             splits = seeds
             seeds = 1

@@ -71,13 +71,6 @@ def test_a_histogram_of_other_codes_is_not_drawn(tmp_path: Path, caplog: pytest.
     assert "not the histogram that the row was scored from (SHA-256 differs)" in caplog.text
 
 
-def test_nothing_measured_is_said(tmp_path: Path) -> None:
-    drawing = filled(tiny(tmp_path, "curves", "", ONE_COLUMN))
-    assert list(drawing.points) == []
-    assert drawing.missing == "nothing is measured; nothing is drawn"
-    assert not drawing.keeps_files
-
-
 @pytest.mark.parametrize(
     "cells, complaint",
     [

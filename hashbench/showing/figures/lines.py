@@ -5,7 +5,6 @@ from functools import partial
 from math import comb
 from typing import Any, Literal
 
-from hashbench.foundation.errors import HashbenchError
 from hashbench.running.runs.row import Row
 from hashbench.running.runs.store import Store
 from hashbench.showing.figures import _panels
@@ -124,8 +123,6 @@ def expected_speed_up(d: int, k: int) -> float:
     >>> [round(expected_speed_up(64, k), 2) for k in (1, 2, 3, 4)]
     [64.0, 16.13, 7.34, 4.3]
     """
-    if not 1 <= k <= d:
-        raise HashbenchError(f"k = {k} of {d} buckets: k from 1 to {d} is expected")
     return comb(d, k) / (comb(d, k) - comb(d - k, k))
 
 

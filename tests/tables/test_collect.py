@@ -17,7 +17,7 @@ from hashbench.showing.tables.cell import Cell
 from hashbench.showing.tables.cell_runs import cell_hash
 from hashbench.showing.tables.collect import collect
 from hashbench.showing.tables.spec import TableSpec, load
-from hashbench.showing.tables.table import Measured, Table, TableCell
+from hashbench.showing.tables.table import Measured, TableCell
 
 
 def one_cell(**keys: Any) -> TableSpec:
@@ -260,17 +260,6 @@ def test_a_cell_is_filled_by_the_runs_of_its_names_settings_and_budget() -> None
         assert cell.budget == budget
         assert cell_hash(cell) == Run.resolve(*names, cell.settings, budget=budget).name.cell_hash
         assert cell_hash(cell) == Run.resolve(*names, cell.settings, budget=budget, seed=7).name.cell_hash
-    looked_up: list[Cell] = []
-
-    def hash_of(cell: Cell, split_seed: int | None) -> str:
-        assert split_seed is None
-        looked_up.append(cell)
-        return "none"
-
-    spec = one_cell(budget="quick")
-    table_without_rows: Table = collect(spec, [], None, hash_of=hash_of)
-    assert not table_without_rows.has_measured
-    assert looked_up == spec.cells
 
 
 def test_a_cell_holds_the_rows_behind_its_mean_in_the_order_of_seeds() -> None:

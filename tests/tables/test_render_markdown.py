@@ -123,47 +123,21 @@ def test_the_caption_says_which_processors_and_how_many_cells_mix_rows_of_severa
     assert " Xeon_1 (2 of the runs).\n" in render_markdown(collect(sample_spec(), unmixed, None, hash_of=fake_hash))
 
 
-def test_asymmetric_distances_are_compared_with_each_other_only() -> None:
+@pytest.mark.parametrize("evaluation, is_compared", [("asymmetric", False), ("weighted", True)])
+def test_only_weighted_distances_are_compared_with_those_of_hamming(evaluation: str, is_compared: bool) -> None:
     group = SAMPLE["groups"][0]
-    columns = [group["columns"][0], {**group["columns"][0], "label": "asymmetric", "evaluation": "asymmetric"}]
+    by_other = {**group["columns"][0], "label": "other", "evaluation": evaluation}
     rows = [{**row, "values": ["-", "-"]} for row in group["rows"]]
-    spec = sample_spec(groups=[{**group, "columns": columns, "rows": rows}])
-    of_hamming = [cell for cell in spec.cells if cell.evaluation == "database"][:2]
-    found = [
-        fake_row(cell, seed, metric=value)
-        for cell, value in zip(of_hamming, (0.5, 0.6), strict=True)
-        for seed in (0, 1)
-    ]
-    found = [
-        row.model_copy(
-            update={
-                "searches": {
-                    **row.searches,
-                    "asymmetric": {
-                        name: value.model_copy(update={"mean": 1.3 - value.mean}) for name, value in row.metrics.items()
-                    },
-                }
-            }
-        )
-        for row in found
-    ]
-    text = render_markdown(collect(spec, found, None, hash_of=fake_hash))
-    first, second = (cells(text, cell.row) for cell in of_hamming)
-    assert [["**" in value for value in row] for row in (first, second)] == [[False, True], [True, False]]
-
-
-def test_values_by_weighted_distances_are_compared_with_the_others() -> None:
-    group = SAMPLE["groups"][0]
-    rows = [{**row, "evaluation": "weighted"} if row["label"] == "MIHash" else row for row in group["rows"]]
-    spec = sample_spec(groups=[{**group, "rows": rows}])
-    first = [cell for cell in spec.cells if cell.column == spec.cells[0].column and cell.method in ("dpsh", "mihash")]
-    found = [
-        fake_row(cell, seed, metric=value) for cell, value in zip(first, (0.5, 0.6), strict=True) for seed in (0, 1)
-    ]
-    found[2:] = [row.model_copy(update={"searches": {"weighted": row.metrics}}) for row in found[2:]]
-    text = render_markdown(collect(spec, found, None, hash_of=fake_hash))
-    assert "**0.600±0.000**" in cells(text, "MIHash")[0]
-    assert "**" not in cells(text, "DPSH*")[0]
+    spec = sample_spec(groups=[{**group, "columns": [group["columns"][0], by_other], "rows": rows}])
+    first, second = (cell for cell in spec.cells if cell.method in ("dpsh", "mihash") and cell.column == "12 bits")
+    stored = []
+    for cell, by_hamming, by_others in ((first, 0.5, 0.8), (second, 0.6, 0.7)):
+        row = fake_row(cell, metric=by_hamming)
+        other = {"ap": row.metrics["ap"].model_copy(update={"mean": by_others})}
+        stored.append(row.model_copy(update={"searches": {**row.searches, evaluation: other}}))
+    text = render_markdown(collect(spec, stored, None, hash_of=fake_hash))
+    bold = [["**" in value for value in cells(text, row)] for row in ("DPSH*", "MIHash")]
+    assert bold == [[False, True], [not is_compared, False]]
 
 
 @pytest.mark.parametrize("metric, has_a_best", [("ap", True), ("ap_best", False), ("ap_worst", False)])

@@ -283,6 +283,7 @@ REFUSALS = {
     "run tiny --only bits=9": "--only bits=9: unknown bits '9': one of 12, 24",
     "run tiny --dry-run --jobs 0": "--jobs 0: a whole number from 1 on, or auto",
     "run tiny --dry-run --jobs 2.5": "--jobs 2.5: a whole number from 1 on, or auto",
+    "run record --splits 2": '--splits of hashbench run is gone: repeats = "splits" in the file of the table',
     "run record --seeds 6": "a repeat of record is a split, and searches leave out the queries of 5 splits: 5 at most",
     "status record --seeds 6": "--seeds 6: a repeat of record is a split",
     "status --budget full": "--budget of hashbench status is gone: a table at a budget is TABLE@BUDGET",

@@ -10,7 +10,6 @@ from support.one_line import one_line
 
 from hashbench.foundation.errors import CheckFailed
 from hashbench.running.datasets.card import load_card
-from hashbench.running.datasets.protocol import split_seeds
 from hashbench.running.datasets.split import draw
 from hashbench.running.runs.data import open_data
 from hashbench.running.runs.guard import row_of
@@ -89,6 +88,3 @@ def test_a_published_split_has_no_other() -> None:
         Run.resolve("cifar10", "s2_official", "lsh", {"bits": 8}, split_seed=7)
     said = "split 7: nothing is drawn in cifar10 s2_official, its ids are given: it has one split"
     assert str(caught.value) == said
-    fixed = load_card("cifar10").protocol("s2_official")
-    assert split_seeds(fixed, 1, "") == [None]
-    assert split_seeds(load_card("cifar100").protocol("sparse_hash"), 3, "") == [None, 41, 42]

@@ -74,7 +74,7 @@ def test_a_histogram_of_other_codes_is_not_drawn(tmp_path: Path, caplog: pytest.
 @pytest.mark.parametrize(
     "cells, complaint",
     [
-        (CELLS, "row 'LSH' has several cells; a figure of curves draws one run of each row"),
+        (CELLS, "row 'LSH' has 2 cells; curves draws one of each row"),
         (
             ONE_COLUMN.replace('method = "itq"', 'method = "itq", section = "other"'),
             "several sections or data sets; a figure of curves shows one",

@@ -110,14 +110,14 @@ def test_bytes_are_an_axis_whatever_the_bits_of_each_method(tmp_path: Path) -> N
         (
             "",
             CELLS.replace("bits = 24", "bits = 12"),
-            "section 'Digits: AP': one of bits, k and cutoff must vary by column; none of them does",
+            "one of bits, k and cutoff must vary by column, and every column must have it; none of them does",
         ),
         (
             "",
             CELLS.replace("settings = { bits = 24 } }", 'settings = { bits = 24 }, metric = "ap@5" }'),
-            "section 'Digits: AP': one of bits, k and cutoff must vary by column; bits and cutoff does",
+            "and every column must have it; bits and cutoff does",
         ),
-        ("", CELLS.replace(", settings = { bits = 24 }", ""), "section 'Digits: AP': a column has no bits"),
+        ("", CELLS.replace(", settings = { bits = 24 }", ""), "and every column must have it; bits does"),
         ('bound = "suf"\n', CELLS, "section 'Digits: AP': the bound suf is a line over k at one d"),
         ('bound = "map"\n', SUF, "bound: Input should be 'suf'"),
     ],

@@ -8,18 +8,18 @@ from pathlib import Path
 
 import pytest
 from support.fake_rows import SAMPLE, assert_golden, fake_hash, fake_row, sample_spec, sample_table
+from support.rendered import rendered
 
 from hashbench.foundation.provenance import Code
 from hashbench.showing.inks.latex import SPECIAL, TEXT_HEIGHT, TEXT_WIDTH, escape
-from hashbench.showing.report import files
 from hashbench.showing.tables import spec
 from hashbench.showing.tables.collect import collect
 from hashbench.showing.tables.footnotes import footnotes
 from hashbench.showing.tables.papers import all_bibtex, papers
 from hashbench.showing.tables.table import Table
 
-render_latex = partial(files.render, output="latex")
-render_markdown = partial(files.render, output="markdown")
+render_latex = partial(rendered, output="latex")
+render_markdown = partial(rendered, output="markdown")
 
 
 @pytest.mark.parametrize("shown", ["", "interval", "distinct"])

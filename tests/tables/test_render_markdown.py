@@ -6,16 +6,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.fake_rows import SAMPLE, assert_golden, fake_hash, fake_row, sample_rows, sample_spec, sample_table
+from support.rendered import rendered
 
 from hashbench.running.runs import query_scores
 from hashbench.running.runs.store import Store
 from hashbench.showing.inks.markdown import escape
-from hashbench.showing.report import files
 from hashbench.showing.tables.collect import collect
 from hashbench.showing.tables.spec import TableSpec
 from hashbench.showing.tables.table import Table
 
-render_markdown = partial(files.render, output="markdown")
+render_markdown = partial(rendered, output="markdown")
 
 
 def cells(text: str, row: str) -> list[str]:

@@ -4,13 +4,14 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from hashbench.foundation.config import Setting
 from hashbench.foundation.errors import HashbenchError, unknown
 from hashbench.foundation.paths import read_once
 from hashbench.foundation.registry import canonical
 from hashbench.running.datasets.protocol import N_SPLITS, nth_seed
+from hashbench.running.runs.row import Row
 from hashbench.running.runs.run import Run
 from hashbench.running.runs.store import Store
 from hashbench.showing.tables.cell import Cell
@@ -138,6 +139,16 @@ def _is(value: object, wanted: Setting) -> bool:
     return isinstance(value, bool) == isinstance(wanted, bool) and value == wanted
 
 
+RunState = Literal["measured", "failed", "missing"]
+
+
+def state_of(run: Run, row: Row | None) -> RunState:
+    """What a stored ``row`` says of its run; a row without the searches that the run asks for is no result."""
+    if row is None or (row.status == "ok" and not run.is_filled_by(row)):
+        return "missing"
+    return "measured" if row.status == "ok" else "failed"
+
+
 class Sorted(NamedTuple):
     """Runs by what is stored of them: a measurement, a failure, or nothing."""
 
@@ -148,13 +159,8 @@ class Sorted(NamedTuple):
 
 def sort_out(runs: Iterable[Run], store: Store) -> Sorted:
     """``runs`` by what ``store`` holds of them, each list in their order."""
-    by_state = Sorted([], [], [])
+    by_state: dict[RunState, list[Run]] = {"measured": [], "failed": [], "missing": []}
     for run in runs:
         row = store.find(run.name.dataset, run.name.protocol, str(run.name))
-        if row is None or (row.status == "ok" and not run.is_filled_by(row)):
-            by_state.missing.append(run)
-        elif row.status == "ok":
-            by_state.measured.append(run)
-        else:
-            by_state.failed.append(run)
-    return by_state
+        by_state[state_of(run, row)].append(run)
+    return Sorted(by_state["measured"], by_state["failed"], by_state["missing"])

@@ -98,22 +98,22 @@ def _name_dots(ax: Axes, dots: Sequence[Dot], figure: Figure) -> None:
     taken = [transforms.Bbox.from_bounds(x, y, 0, 0).padded(2.5 * pixels) for x, y in centres]
     front = sorted(tuple(centre) for centre, dot in zip(centres, dots, strict=True) if dot.is_on_front)
     taken += [transforms.Bbox([left, (right[0], left[1] + pixels)]) for left, right in pairwise(front)]
-    for dot, centre in sorted(zip(dots, centres, strict=True), key=lambda pair: -pair[0].gain):
+    for dot, (x, y) in sorted(zip(dots, centres, strict=True), key=lambda pair: -pair[0].gain):
         if not dot.name:
             continue
         style: dict[str, Any] = {"color": dot.look["color"], "fontsize": FONT, "va": "center", "ha": "center"}
         name = ax.text(dot.cost, dot.gain, dot.name, **style)
         name.set_in_layout(False)
         size = name.get_window_extent().padded(pixels)
-        boxes = list(_places_around(*centre, size.width, size.height, pixels))
+        boxes = list(_places_around(x, y, size.width, size.height, pixels))
         free = (box for box in boxes if inside.contains(*box.min) and inside.contains(*box.max))
         box = next((box for box in free if not box.count_overlaps(taken)), boxes[0])
         taken.append(box)
-        nearest = np.clip(centre, box.min, box.max)
-        middle = (box.min + box.max) / 2
-        begin, end, place = ax.transData.inverted().transform([centre, nearest, middle])
+        nearest = np.clip((x, y), box.min, box.max)
+        middle = np.add(box.min, box.max) / 2
+        begin, end, place = ax.transData.inverted().transform([(x, y), nearest, middle])
         name.set_position(tuple(place))
-        if np.hypot(*(nearest - centre)) > BESIDE * pixels:
+        if np.hypot(nearest[0] - x, nearest[1] - y) > BESIDE * pixels:
             ax.plot([begin[0], end[0]], [begin[1], end[1]], color=dot.look["color"], linewidth=0.4, zorder=0)
 
 

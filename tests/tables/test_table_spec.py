@@ -145,7 +145,7 @@ def test_settings_are_merged_key_by_key() -> None:
     [
         ("fraction", 0.732, 0.732),
         ("percent", 62.64, 0.6264),
-        ("percent", 56.78, 0.5678),
+        ("percent", 56.01, 0.5601),  # a division gives 0.5600999999999999
         ("percent", 100, 1.0),
         ("number", 478.46, 478.46),
         ("percent", "-", None),

@@ -10,7 +10,10 @@ KINDS = ("query", "database", "train")
 _LAYOUT = {"--bits": "--layout {}", "--bit-order": "--layout {}"}
 _ARRAYS = {f"--{kind}-{what}": f"--array {kind}-{what}={{}}" for kind in KINDS for what in ("codes", "labels", "ids")}
 _SHARDS = "hashbench eval-shards counts a database in several files"
-_BUDGET = {"--budget": "a table at a budget is TABLE@BUDGET"}
+_OF_TABLES = {
+    "--budget": "a table at a budget is TABLE@BUDGET",
+    "--splits": 'repeats = "splits" in the file of the table makes repeat r with seed r on split r',
+}
 _VALUES = {
     "loss=map": "loss=ndcg, or loss=auc",
     "loss=precision": "loss=ndcg, or loss=auc",
@@ -58,7 +61,7 @@ OPTIONS = {
     },
     "bench": {"--weights": "hashbench features DATASET --model MODEL --weights FILE, then --features NAME"},
     "run": {
-        **_BUDGET,
+        **_OF_TABLES,
         "--cores": "--ray cores={}",
         "--memory": "--ray memory={}",
         "--processes": "one process trains a run, and --jobs N makes N runs side by side",
@@ -71,11 +74,11 @@ OPTIONS = {
         "--top": "the five queries that differ most are shown, and hashbench eval --per-query FILE writes all",
     },
     "show": {"--kind": "hashbench show KIND/NAME, such as method/itq"},
-    "status": _BUDGET,
-    "bundle": {**_BUDGET, "--seeds": "all seeds that are stored are packed"},
+    "status": _OF_TABLES,
+    "bundle": {**_OF_TABLES, "--seeds": "all seeds that are stored are packed"},
     "verify": {"--rows-only": "status 1 and the last line say that no run was scored again"},
     "table": {
-        **_BUDGET,
+        **_OF_TABLES,
         "--figures": "the options --all --write write the figures too",
         "--distinct": "distinct = true in the file of the table, or hashbench show RUN",
     },

@@ -1,6 +1,6 @@
 """The device that trains, and how many threads of the CPU PyTorch uses there."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 import torch
@@ -29,22 +29,6 @@ def require_device(name: str) -> None:
     """Raises HashbenchError where the device called ``name`` is not here; a GPU that is here is not used yet."""
     if name.startswith("cuda") and (torch.device(name).index or 0) >= torch.cuda.device_count():
         pick_device(name)
-
-
-def smaller_that_fits(n: int, peak_bytes: Callable[[int], int | None]) -> tuple[int, int]:
-    """A step of ``n`` items does not fit: the first of n / 2, n / 4, ... that does, and about the bytes that n take.
-
-    ``peak_bytes`` are those of a step of so many items, None where they do not fit. The bytes of n lie on the line
-    through those of two steps. (0, 0) if not even two items fit.
-    """
-    fitting = n // 2
-    while fitting >= 2:
-        peak = peak_bytes(fitting)
-        if peak is not None:
-            less = peak_bytes(fitting // 2) or 0
-            return fitting, peak + (peak - less) * (n - fitting) // (fitting - fitting // 2)
-        fitting //= 2
-    return 0, 0
 
 
 def fits_beside_training(n_bytes: int, device: torch.device) -> bool:

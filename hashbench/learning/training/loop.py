@@ -3,7 +3,6 @@
 import math
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import torch
@@ -18,13 +17,7 @@ from hashbench.learning.losses import ItemObjective, RowObjective
 from hashbench.learning.losses.hswd import transport
 from hashbench.learning.training import checkpoint, checkpoint_files, graphs, optimiser
 from hashbench.learning.training.batch import Batch, Batches, generator_of_objective
-from hashbench.learning.training.device import (
-    fastest_algorithms,
-    is_out_of_memory,
-    pick_device,
-    smaller_that_fits,
-    threads_for,
-)
+from hashbench.learning.training.device import fastest_algorithms, is_out_of_memory, pick_device, threads_for
 from hashbench.learning.training.graphs import RecordedSteps, StepParts
 from hashbench.learning.training.hasher import DeepHasher
 from hashbench.learning.training.log import TITLES, Log
@@ -96,13 +89,12 @@ class Trainer:
         self.batches = Batches(settings, data, self.device, objective.n_views, self.hasher.spare)
         self.recorded = self._recorded()
         self.optimiser = optimiser.build(settings, self.hasher.encoder, self.objective)
-        self.made_by = checkpoint.made_by(self.device, self.precision)
         self.epochs_done = self.n_steps = 0  # the steps of all epochs are known when the first batches are drawn
         self.saved_at = self.epoch_began = time.monotonic()
 
     def resume(self) -> None:
         """Loads the checkpoint of this configuration, if there is one."""
-        saved = checkpoint.load(self.data.folder, self.config, self.made_by)
+        saved = checkpoint.load(self.data.folder, self.config)
         if saved is not None:
             self.epochs_done, state = saved
             for name, part in self._parts().items():
@@ -130,7 +122,7 @@ class Trainer:
         is_last = self.epochs_done == self.settings.epochs
         if not is_last and self._weights_are_finite():
             state = {name: part.state_dict() for name, part in self._parts().items()}
-            checkpoint.save(self.data.folder, self.config, self.epochs_done, state, self.made_by)
+            checkpoint.save(self.data.folder, self.config, self.epochs_done, state)
             self.saved_at = time.monotonic()
 
     def _parts(self) -> dict[str, Any]:
@@ -234,7 +226,7 @@ class Trainer:
             if not is_out_of_memory(error):
                 raise
         if loss is None:  # the error is gone, and with it the memory that its frames held
-            raise self._failure(self._how_much_memory(batch))
+            raise self._failure(f"no memory for a step with {len(batch.items)} items: a smaller batch_size")
         if self.settings.clip_norm:
             nn.utils.clip_grad_norm_(self.hasher.encoder.parameters(), self.settings.clip_norm)
         self.optimiser.step()
@@ -246,38 +238,6 @@ class Trainer:
         loss = self._loss(self._codes(batch), batch, generator)
         loss.backward()  # type: ignore[no-untyped-call]
         return loss.detach()
-
-    def _how_much_memory(self, batch: Batch) -> str:
-        """What a step that finds no memory needs, and which batch size fits."""
-        n = len(batch.items)
-        n_views = self.objective.n_views
-        text = f"no memory for a step with {n} items"
-        if self.device.type != "cuda":
-            return f"{text}: a smaller batch_size"
-        fitting, needed = smaller_that_fits(n, lambda fewer: self._peak_bytes(batch, fewer))
-        if fitting < 2 * n_views:
-            return f"{text}, and none for two on {self.device}: another program may use it"
-        here = torch.cuda.mem_get_info(self.device)[0] + torch.cuda.memory_reserved(self.device)
-        return (
-            f"{text}: they take about {needed / 2**30:.1f} GiB of {self.device}, and {here / 2**30:.1f} are there; "
-            f"batch_size {fitting // n_views} fits"
-        )
-
-    def _peak_bytes(self, batch: Batch, n: int) -> int | None:
-        """The most bytes of the GPU in a step of the first ``n`` items, without the objective; None: too many."""
-        torch.cuda.empty_cache()
-        torch.cuda.reset_peak_memory_stats(self.device)
-        first = batch.augmentation.changed(lambda drawn: drawn[..., :n])
-        try:
-            codes = self._codes(replace(batch, items=batch.items[:n], augmentation=first))
-            codes.square().sum().backward()  # type: ignore[no-untyped-call]
-        except RuntimeError as error:
-            if not is_out_of_memory(error):
-                raise
-            return None
-        finally:
-            self.optimiser.zero_grad(set_to_none=True)
-        return torch.cuda.max_memory_allocated(self.device)
 
     def _codes(self, batch: Batch) -> Tensor:
         """The relaxed codes of the items of a batch."""

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -328,19 +329,14 @@ def test_the_objective_is_given_the_items_that_the_network_saw(n_views: int, tmp
     assert len({tuple(row) for row in kept.tolist()}) == len(kept)  # views, items and steps have their own
 
 
-def test_views_take_different_copies(tmp_path: Path) -> None:
-    copies = np.stack(
-        [np.full((20, 50), 100 * c, np.float32) + np.arange(20, dtype=np.float32)[:, None] for c in range(3)]
-    )
-    objective = Recording(2)
-    pairs = set()
-    data = training_data(tmp_path, copies=copies)
-    trainer = one_epoch(objective, data, feature_dropout=0.0, features="gist", copies=3)
+@pytest.mark.parametrize("n_views", [1, 2])
+def test_each_item_is_one_of_its_copies_and_views_take_different_ones(n_views: int, tmp_path: Path) -> None:
+    item = np.arange(20, dtype=np.float32)[:, None] * np.ones((1, 50), np.float32)
+    data = training_data(tmp_path, copies=np.stack([item, item + 100, item + 200]))
+    objective = Recording(n_views)
+    one_epoch(objective, data, feature_dropout=0.0, features="gist", copies=3)
+    views = set()
     for _, rows, items in objective.seen:
-        copy = items[:, 0] // 100
-        item = items[:, 0] % 100
-        assert torch.equal(item, rows.repeat(2).float())
-        assert (copy[: len(rows)] != copy[len(rows) :]).all()
-        pairs |= set(zip(copy[: len(rows)].tolist(), copy[len(rows) :].tolist(), strict=True))
-    assert len(pairs) == 6
-    assert trainer.objective.n_views == 2
+        assert torch.equal(items[:, 0] % 100, rows.repeat(n_views).float())
+        views |= {tuple(copies) for copies in (items[:, 0] // 100).view(n_views, -1).T.tolist()}
+    assert views == set(permutations((0, 1, 2), n_views))

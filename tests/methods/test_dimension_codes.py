@@ -5,11 +5,12 @@ from typing import Any, Literal
 
 import numpy as np
 import pytest
+from support.fits import quantised, quantiser
 from support.on_digits import on_digits
 from support.one_line import one_line
 
 from hashbench.foundation.config import Setting
-from hashbench.learning.contract import ItemRows, QuantisedOutput, SavedHasher, SearchItems, TrainingData
+from hashbench.learning.contract import SavedHasher
 from hashbench.learning.methods import METHODS
 from hashbench.learning.methods.rabitq import nearest_numbers
 from hashbench.learning.methods.turboquant import normal_levels
@@ -24,22 +25,8 @@ QUERIES = RANDOM.standard_normal((6, 16)) + 1
 ESTIMATING = ["rabitq", "scalar", "turboquant"]
 
 
-def fitted(method: str, items: np.ndarray, bits: int, seed: int = 0, metric: Metric = "l2", **given: Setting) -> Any:
-    settings = on_digits(method, {"bits": bits, **given}).settings
-    data = TrainingData(items, np.zeros(len(items), np.int64), 1.0, seed, Path(), metric=metric)
-    return METHODS.get(method).fit(settings, data)
-
-
-def output_of(hasher: Any, queries: np.ndarray, items: np.ndarray) -> QuantisedOutput:
-    both = np.concatenate([queries, items])
-    ids = np.split(np.arange(len(both)), [len(queries)])
-    output = hasher.output(SearchItems("toy", *(ItemRows(both, row_ids, row_ids % 3) for row_ids in ids)))
-    assert isinstance(output, QuantisedOutput)
-    return output
-
-
 def estimates_of(hasher: Any, queries: np.ndarray, items: np.ndarray) -> np.ndarray:
-    return output_of(hasher, queries, items).distances(slice(0, len(queries)))
+    return quantised(hasher, queries, items).distances(slice(0, len(queries)))
 
 
 def true(queries: np.ndarray, items: np.ndarray, metric: Metric) -> np.ndarray:
@@ -77,12 +64,12 @@ def test_packed_numbers_give_the_exact_products_in_any_blocks(bits: int, monkeyp
 )
 def test_signs_are_those_of_the_first_features(centre: str, expected: list[list[int]]) -> None:
     items = np.array([[1.0, -1, 7], [2, 3, 8], [1, 0, 1], [9, 0.1, 9]])  # mean 3.25, .525; median 1.5, .05
-    hasher = fitted("sign", items, 2, centre=centre)
+    hasher = quantiser("sign", items, 2, centre=centre)
     assert (hasher.encode(items[:2]) > 0).astype(int).tolist() == expected
 
 
 def test_signs_of_turned_features_keep_angles() -> None:
-    hasher = fitted("sign", ITEMS, 16, rotation="random")
+    hasher = quantiser("sign", ITEMS, 16, rotation="random")
     turned = hasher.encode(ITEMS)
     np.testing.assert_allclose(turned @ turned.T, ITEMS @ ITEMS.T, rtol=1e-4, atol=1e-3)
     assert not np.allclose(np.abs(turned), np.abs(ITEMS), atol=0.1)
@@ -97,7 +84,7 @@ def test_estimates_of_rabitq_are_unbiased_over_rotations(metric: Metric, bits: i
     train = np.concatenate([items, -items])  # the mean is 0
     seeds = 300
     actual = np.array(
-        [estimates_of(fitted("rabitq", train, 16 * bits, s, metric), queries, items) for s in range(seeds)]
+        [estimates_of(quantiser("rabitq", train, 16 * bits, s, metric), queries, items) for s in range(seeds)]
     )
     constant = np.square(queries).sum(axis=1)[:, None] if metric == "l2" else 0
     error = actual + constant - true(queries, items, metric)
@@ -106,7 +93,7 @@ def test_estimates_of_rabitq_are_unbiased_over_rotations(metric: Metric, bits: i
 
 
 def test_one_bit_of_rabitq_by_the_formula() -> None:
-    hasher = fitted("rabitq", ITEMS, 16)
+    hasher = quantiser("rabitq", ITEMS, 16)
     turned, queries = ((vectors - ITEMS.mean(axis=0)) @ hasher.function.rotation for vectors in (ITEMS, QUERIES))
     norms = np.linalg.norm(turned, axis=1)
     code = np.where(turned > 0, 1, -1) / 4  # o-bar of 16 dimensions
@@ -130,10 +117,9 @@ def test_codes_of_rabitq_have_nearly_the_least_angle_of_all(bits: int) -> None:
 
 
 @pytest.mark.parametrize("metric", ["l2", "ip"])
-@pytest.mark.parametrize("query_bits", [0, 4])
-def test_what_breaks_rabitq(metric: Metric, query_bits: int) -> None:
+def test_what_breaks_rabitq(metric: Metric) -> None:
     train = np.concatenate([ITEMS, 2 - ITEMS])  # the mean is 1 in each feature
-    hasher = fitted("rabitq", train, 16, metric=metric, query_bits=query_bits)
+    hasher = quantiser("rabitq", train, 16, metric=metric)
     middle = np.ones((1, 16))
     items = np.concatenate([middle, ITEMS[:3], middle + 1e-160])
     queries = np.concatenate([middle, np.full((1, 16), 7.0), np.zeros((1, 16)), ITEMS[:1]])
@@ -142,35 +128,27 @@ def test_what_breaks_rabitq(metric: Metric, query_bits: int) -> None:
     # an item at the mean is at its true distance, in l2 the squared norm of the query
     expected = without_constant(true(queries, items, metric))
     np.testing.assert_allclose(actual[0] - actual[0, 0], expected[0], rtol=1e-5, atol=1e-4)
-    # a query whose dimensions are all equal after the rotation
-    constant = middle + 3 * hasher.function.rotation.sum(axis=1)
-    assert np.isfinite(estimates_of(hasher, constant, items)).all()
-
-
-def test_queries_in_4_bits_are_at_most_half_a_step_away() -> None:
-    exact, rounded = (fitted("rabitq", ITEMS, 16, query_bits=bits).function.vectors(QUERIES) for bits in (0, 4))
-    step = np.ptp(exact, axis=1) / 15
-    assert (np.abs(exact - rounded).max(axis=1) <= step / 2 * (1 + 1e-9)).all()
-    assert max(len(np.unique(row.round(9))) for row in rounded) <= 16
 
 
 @pytest.mark.parametrize("bits", [4, 8])
 def test_scalar_rebuilds_within_half_a_step_and_clips_what_is_outside(bits: int) -> None:
-    function = fitted("scalar", ITEMS, 16 * bits, clipped=2.0).function
+    function = quantiser("scalar", ITEMS, 16 * bits, clipped=2.0).function
     low, high = np.percentile(ITEMS, [1, 99], axis=0)
     numbers, _ = function.quantised(ITEMS)
     error = np.abs(function.low + function.step * numbers - np.clip(ITEMS, low, high))
     assert (error <= function.step / 2 * (1 + 1e-9)).all()
     far = np.stack([np.full(16, -1e6), np.full(16, 1e6)])
     assert function.quantised(far)[0].tolist() == [[0] * 16, [2**bits - 1] * 16]
-    by_hand = fitted("scalar", np.array([[0.0, 5], [15, 5]]), 8, clipped=0.0).function
+    by_hand = quantiser("scalar", np.array([[0.0, 5], [15, 5]]), 8, clipped=0.0).function
     assert by_hand.quantised(np.array([[6.6, 5], [14.4, 9]]))[0].tolist() == [[7, 0], [14, 0]]
 
 
 @pytest.mark.parametrize("metric", ["l2", "ip"])
 @pytest.mark.parametrize("method, bits", [("scalar", 8), ("scalar", 4), ("turboquant", 3), ("turboquant", 8)])
 def test_distances_are_those_to_rebuilt_items(method: str, bits: int, metric: Metric) -> None:
-    hasher = fitted(method, ITEMS, 16 * bits, metric=metric, **({"centre": "mean"} if method == "turboquant" else {}))
+    hasher = quantiser(
+        method, ITEMS, 16 * bits, metric=metric, **({"centre": "mean"} if method == "turboquant" else {})
+    )
     function = hasher.function
     numbers, _ = function.quantised(ITEMS)
     if method == "scalar":
@@ -204,7 +182,7 @@ def test_levels_of_a_normal_value_are_those_of_max_1960() -> None:
 @pytest.mark.parametrize("method", [*ESTIMATING, "pq", "opq"])
 def test_equal_items_tie_and_a_saved_hasher_and_its_seed_give_the_same(method: str, tmp_path: Path) -> None:
     changes: dict[str, Setting] = {"normalise": "unit_norm"} | ({"iterations": 2} if method == "opq" else {})
-    hasher, again = (fitted(method, ITEMS, 32, metric="ip", **changes) for _ in range(2))
+    hasher, again = (quantiser(method, ITEMS, 32, metric="ip", **changes) for _ in range(2))
     hasher.save(tmp_path)
     settings = on_digits(method, {"bits": 32, **changes}).settings
     loaded = METHODS.get(method).load(settings, SavedHasher(tmp_path))
@@ -214,29 +192,18 @@ def test_equal_items_tie_and_a_saved_hasher_and_its_seed_give_the_same(method: s
         np.testing.assert_array_equal(estimates_of(other, QUERIES, repeated), actual)
     by_item = actual.reshape(6, 40, 3)
     assert (by_item == by_item[:, :, :1]).all()
-    counted = output_of(hasher, QUERIES, repeated).count(from_labels(np.zeros(6, np.int64), np.zeros(120, np.int64)))
+    counted = quantised(hasher, QUERIES, repeated).count(from_labels(np.zeros(6, np.int64), np.zeros(120, np.int64)))
     (ranked,) = counted.ranked["asymmetric"]
     assert (ranked.counts.sum(axis=(1, 2)) == 120).all() and (ranked.counts % 3 == 0).all()
     with one_line(r"items have 3 values each, the hasher takes 16"):
         estimates_of(hasher, np.zeros((1, 3)), np.zeros((1, 3)))
 
 
-@pytest.mark.parametrize("method", ["pq", "opq"])
-def test_product_quantisers_estimate_inner_products(method: str) -> None:
-    more: dict[str, Setting] = {"iterations": 2} if method == "opq" else {}
-    function = fitted(method, ITEMS, 32, metric="ip", **more).function
-    numbers = function.of_items(ITEMS)["centroids"]
-    rebuilt = np.concatenate([book[number] for book, number in zip(function.centroids, numbers.T, strict=True)], axis=1)
-    turned = QUERIES if function.rotation is None else QUERIES @ function.rotation
-    actual = function.distances(function.of_queries(QUERIES), {"centroids": numbers})(slice(0, 6))
-    np.testing.assert_allclose(actual, -turned @ rebuilt.T, atol=1e-10)
-
-
 @pytest.mark.parametrize("method", ESTIMATING)
-@pytest.mark.parametrize("bits", range(16, 129, 16))
+@pytest.mark.parametrize("bits", [16, 48, 80, 128])
 @pytest.mark.parametrize("metric", ["l2", "ip"])
 def test_as_many_bytes_are_written_as_are_counted(method: str, bits: int, metric: Metric) -> None:
-    hasher = fitted(method, ITEMS[:, :15], 15 * (bits // 16), metric=metric)
+    hasher = quantiser(method, ITEMS[:, :15], 15 * (bits // 16), metric=metric)
     stored = hasher.function.of_items(ITEMS[:7, :15])
     counted = on_digits(method, {"bits": 15 * (bits // 16)}).settings.bytes_per_item
     assert sum(array.nbytes for array in stored.values()) == 7 * counted
@@ -248,4 +215,4 @@ def test_as_many_bytes_are_written_as_are_counted(method: str, bits: int, metric
 @pytest.mark.parametrize("bits", [8, 24, 144])
 def test_bits_are_whole_bits_of_a_feature(method: str, bits: int) -> None:
     with one_line(rf"^{bits} bits of 16 features: .*: 16, 32, \.\.\. or 128 bits$"):
-        fitted(method, ITEMS, bits)
+        quantiser(method, ITEMS, bits)

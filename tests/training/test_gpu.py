@@ -10,13 +10,11 @@ import pytest
 import torch
 from support import small_fits
 from support.on_digits import on_digits
-from torch import Tensor, nn
+from torch import Tensor
 
 from hashbench.foundation.execution import Execution
-from hashbench.learning.contract import TrainingData, TrainingFailed
 from hashbench.learning.losses import LabelSupervision, label_levels, tie_aware_ap, tie_aware_ndcg
 from hashbench.learning.methods import METHODS
-from hashbench.learning.sparse.objectives import HashObjective
 from hashbench.learning.training import graphs, loop
 from hashbench.learning.training.settings import DeepSettings
 from hashbench.running.runs.data import open_data
@@ -99,98 +97,6 @@ def test_graphs_end_with_the_weights_of_plain_steps(
         torch.testing.assert_close(
             recorded[name], values, rtol=1e-3, atol=1e-4, msg=lambda text, key=name: f"{key}: {text}"
         )
-
-
-@pytest.mark.usefixtures("exactly")
-@pytest.mark.parametrize("base", ["triplet", "npairs"])
-def test_a_flow_on_the_cpu_is_between_the_graphs(base: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = recorded_steps(monkeypatch)
-    hashers = []
-    given = {"base": base, "d": 16, "k": 2, "width": 0.25, "epochs": 2, "steps_per_epoch": 10, "batch_size": 8}
-    settings: Any = Run.resolve("cifar100", "sparse_hash", "sparse_hash", {**given, "classes_per_batch": 4}).settings
-    items = np.random.default_rng(0).integers(0, 256, (60, 32, 32, 3), np.uint8)
-    labels = np.arange(60) % 6
-    for name in ("recorded", "plain"):
-        folder = tmp_path / name
-        folder.mkdir()
-        objective = HashObjective(
-            torch.from_numpy(labels), base, k=2, lam=0.5, variant="released", margin=1.0, l2=0.003
-        )
-        exact = Execution("cuda", precision="float32")
-        data = TrainingData(items, labels, 255.0, seed=1, folder=folder, execution=exact)
-        hashers.append(loop.train(settings, objective, data, "sparse_hash").state_dict())
-        monkeypatch.setattr(graphs, "recorder_for", lambda device: None)
-    assert made[0].recorded is not None
-    assert made[0].recorded.replay_objective is None
-    for key, values in hashers[1].items():
-        torch.testing.assert_close(hashers[0][key], values, rtol=1e-2, atol=1e-3)
-
-
-class Waits(nn.Module):
-    """Reads a value at each step, so that it cannot be recorded."""
-
-    def forward(self, values: Tensor) -> Tensor:
-        return values * (1.0 + 0.0 * values.detach().sum().item())
-
-
-@pytest.mark.usefixtures("exactly")
-def test_a_network_that_cannot_be_recorded_is_trained_plainly(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    begin = loop.Trainer.__init__
-
-    def begin_with_waiting(own: loop.Trainer, *given: Any) -> None:
-        begin(own, *given)
-        own.hasher.encoder[0] = nn.Sequential(own.hasher.encoder[0], Waits())
-        if own.recorded is not None:
-            own.recorded = own._recorded()
-
-    monkeypatch.setattr(loop.Trainer, "__init__", begin_with_waiting)
-    monkeypatch.setattr(loop.DeepHasher, "save", lambda own, folder: None)
-    ended = small_fits.fit("talr_ap", small_fits.DROPOUT, tmp_path, "cuda")  # it draws after the failure
-    assert all(values.isfinite().all() for values in ended.values())
-    assert "are not replayed as CUDA graphs" in capsys.readouterr().err
-
-
-def test_a_batch_that_does_not_fit_names_one_that_does(tmp_path: Path) -> None:
-    given: Settings = {"bits": 8, "model": "small_cnn", "epochs": 1, "batch_size": 4000}
-    settings = Run.resolve("cifar10", "s1", "talr_ap", given).settings
-    items = np.zeros((4000, 32, 32, 3), np.uint8)
-    exact = Execution("cuda", precision="float32")
-    data = TrainingData(items, np.arange(4000) % 10, 255.0, seed=1, folder=tmp_path, execution=exact)
-    torch.cuda.empty_cache()
-    limit = torch.cuda.memory_reserved() + (256 << 20)
-    torch.cuda.set_per_process_memory_fraction(limit / torch.cuda.get_device_properties(0).total_memory)
-    try:
-        with pytest.raises(
-            TrainingFailed, match=r"about [\d.]+ GiB of cuda, .*; batch_size (2000|1000|500|250|125) fits"
-        ):
-            METHODS.get("talr_ap").fit(settings, data)
-    finally:
-        torch.cuda.set_per_process_memory_fraction(1.0)
-        torch.cuda.empty_cache()
-
-
-def test_a_resumed_run_goes_on_from_its_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    save = loop.Trainer.save_checkpoint_if_due
-
-    def save_and_stop(run: loop.Trainer) -> None:
-        save(run)
-        if run.epochs_done == 30:
-            raise KeyboardInterrupt
-
-    chosen = cell("dpsh", pairing="memory", epochs=60)  # the memory is part of the checkpoint
-    execution = Execution(device="cuda", checkpoint_every_s=0)
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(loop.Trainer, "save_checkpoint_if_due", save_and_stop)
-        row_of(chosen, Store(tmp_path), execution)
-    epochs: list[int] = []
-    epoch = loop.Trainer.epoch
-    with monkeypatch.context() as patch:
-        patch.setattr(loop.Trainer, "epoch", lambda run, at, bar: epochs.append(at) or epoch(run, at, bar))
-        row = row_of(chosen, Store(tmp_path), execution)
-    assert epochs == list(range(30, 60))
-    assert row.status == "ok"
 
 
 def test_a_hasher_gives_the_same_codes_on_both(tmp_path: Path) -> None:

@@ -123,22 +123,6 @@ def test_a_run_has_the_features_that_its_model_takes_and_copies_of_them(card: An
     assert data.features_sha256 != plain.features_sha256
 
 
-def test_each_step_draws_a_copy_of_each_of_its_images(tmp_path: Path) -> None:
-    items = np.random.default_rng(0).normal(0, 1, (61, 4)).astype(np.float32)
-    data = examples(tmp_path, items=items, copies=np.stack([items + 100 * copy for copy in range(3)]), value_max=1.0)
-    objective = Spread(data)
-    taken = list[torch.Tensor]()
-    trainer = Trainer(settings(model="linear", normalise="pixel_mean", augment="none", bits=4), objective, data, "any")
-    trainer.hasher.normalised.register_forward_pre_hook(lambda _, given: taken.append(given[0]))
-    for epoch in range(2):
-        trainer.epoch(epoch, tqdm(disable=True))
-    copies = [torch.round(each[:, 0] / 100) for each in taken]
-    assert torch.cat(copies).unique().tolist() == [0, 1, 2]
-    assert not torch.equal(copies[0], copies[len(copies) // 2])  # the first batches of both epochs
-    for given, copy, rows in zip(taken, copies, objective.seen, strict=True):
-        torch.testing.assert_close(given - 100 * copy[:, None], torch.from_numpy(items)[rows], atol=1e-4, rtol=0)
-
-
 def test_the_head_is_trained_on_the_features_of_the_whole_network(card: Any) -> None:
     given = {"bits": 6, "model": LAST, "head": "trained", "normalise": "channel", "augment": "none"}
     rest = {"epochs": 1, "batch_size": 30, "lr": 0.05, "lr_decay": 1.0, "lr_decay_every": 0, "weight_decay": 0.0}

@@ -100,17 +100,3 @@ def test_centres_are_those_of_the_seed_and_in_the_log(
     apart = [int((own.centres[i] != own.centres[j]).sum()) for i in range(3) for j in range(i)]
     assert line["centre_distance_min"] == min(apart)
     assert line["centre_distance_mean"] == pytest.approx(sum(apart) / 3, abs=1e-3)
-
-
-def test_the_checkpoint_has_the_parameters_and_the_centres(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for method, name in (("ce", "head.weight"), ("csq", "centres")):
-        given = data(tmp_path / method, execution=Execution("cpu", checkpoint_every_s=0))
-        given.folder.mkdir()
-        own = trainer(method, given, monkeypatch)
-        next(own.steps(0))
-        own.epochs_done = 1
-        own.save_checkpoint_if_due()
-        again = trainer(method, given, monkeypatch)
-        again.objective.get_buffer(name).zero_() if name == "centres" else None
-        again.resume()
-        assert torch.equal(again.objective.state_dict()[name], own.objective.state_dict()[name])

@@ -118,16 +118,3 @@ def test_width_reaches_the_network_and_xavier_its_last_layer(tmp_path: Path) -> 
     assert same(DeepHasher.load(chosen, tmp_path, "cpu"), hasher)
     with one_line("not a whole hasher of these settings"):
         DeepHasher.load(chosen.model_copy(update={"width": 1 / 8}), tmp_path, "cpu")
-
-
-@pytest.mark.parametrize("shape", [(2, 3, 3), (7,)])
-def test_unit_norm_keeps_the_direction_from_the_average_item(shape: tuple[int, ...], tmp_path: Path) -> None:
-    chosen = embedding(model="linear", normalise="unit_norm", augment="none")
-    data = examples(tmp_path, shape)
-    hasher = started(chosen, data)
-    flat = data.items.reshape(61, -1) / 16.0
-    centred = flat - flat.mean(0)
-    expected = centred / np.linalg.norm(centred, axis=1, keepdims=True)
-    found = hasher.normalised(torch.from_numpy(data.items))
-    given = found.permute(0, 2, 3, 1) if len(shape) == 3 else found
-    np.testing.assert_allclose(given.reshape(61, -1).numpy(), expected, atol=1e-6)

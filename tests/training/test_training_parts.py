@@ -6,11 +6,9 @@ import pytest
 import torch
 from support.on_digits import on_digits
 
-from hashbench.learning.losses import label_levels
 from hashbench.learning.training import inputs
 from hashbench.learning.training.optimiser import learning_rate, tanh_scale
 from hashbench.learning.training.settings import DeepSettings, PulseSettings
-from hashbench.scoring.relevance.labels import ClassRelevance
 
 
 def settings(**changes: object) -> DeepSettings:
@@ -126,13 +124,3 @@ def test_neighbours_that_share_a_draw_are_moved_alike(n: int, sharing: int) -> N
         assert torch.equal(shared.offset[:, i], own.offset[:, i // sharing])
     assert len(shared.flip) == n
     assert shared.offset.shape == (2, n)
-
-
-def test_levels_of_class_ids_and_of_shared_labels() -> None:
-    assert label_levels(torch.tensor([3, 1, 3])).tolist() == [[1, 0, 1], [0, 1, 0], [1, 0, 1]]
-    ids = torch.tensor([0, -1, 0, -1, -2])
-    assert (
-        label_levels(ids).tolist() == ClassRelevance(ids.numpy(), ids.numpy()).block(slice(None), slice(None)).tolist()
-    )
-    multi_hot = torch.tensor([[1, 1, 0], [0, 1, 1], [1, 1, 1], [0, 0, 0]])
-    assert label_levels(multi_hot).tolist() == [[2, 1, 2, 0], [1, 2, 2, 0], [2, 2, 3, 0], [0, 0, 0, 0]]

@@ -64,18 +64,6 @@ def test_features_that_are_not_finite_name_their_items(monkeypatch: pytest.Monke
         list(_extract._in_order(FeatureModule(Doubled(), 3, {}), items, 0, 2, torch.device("cpu")))
 
 
-def test_how_much_memory_a_step_needs_is_on_the_line_of_two_that_fit() -> None:
-    asked: list[int] = []
-
-    def peak_bytes(n: int) -> int | None:
-        asked.append(n)
-        return 100 + 7 * n if n <= 70 else None
-
-    assert device.smaller_that_fits(250, peak_bytes) == (62, 100 + 7 * 250)
-    assert asked == [125, 62, 31]
-    assert device.smaller_that_fits(250, lambda _: None) == (0, 0)
-
-
 @pytest.mark.parametrize("why", ["Found no NVIDIA driver on your system. Please check", "Torch not compiled with CUDA"])
 def test_a_missing_driver_is_one_line(why: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def empty(*_: object, **__: object) -> torch.Tensor:

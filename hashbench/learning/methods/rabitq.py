@@ -15,26 +15,24 @@ from hashbench.learning.methods._dimensions import DimensionQuantiser, dimension
 from hashbench.learning.methods._quantiser import QuantiserSettings
 from hashbench.learning.methods._shallow import random_rotation
 
-QUERY_STEPS = 15  # between the 16 values of a dimension of a query in 4 bits
 # steps of a code with the largest magnitude of an item as its last level, relative to which the steps are tried
 STEPS = np.geomspace(0.4, 2.5, 32)
 
 
 class Settings(QuantiserSettings):
-    """``query_bits`` are those of a dimension of a query: 0 keeps its numbers as they are."""
+    """The settings of RaBitQ: its queries are real numbers."""
 
-    query_bits: Literal[0, 4]
+    query_bits: Literal[0]  # a part of the name of each run
 
     n_factors: ClassVar[int] = 2
 
 
 @dataclass(frozen=True, eq=False)
 class RaBitQ(DimensionQuantiser):
-    """The mean c [d], the rotation P [d, d] by columns, and the bits of a dimension of a query, 0 or 4."""
+    """The mean c [d], and the rotation P [d, d] by columns."""
 
     mean: Floats
     rotation: Floats
-    query_bits: NDArray[np.int64]
 
     @property
     def n_features(self) -> int:
@@ -63,14 +61,8 @@ class RaBitQ(DimensionQuantiser):
         return items["scale"], items["added"]
 
     def vectors(self, features: Floats) -> Floats:
-        """The turned queries q', rounded to 16 values between the least and the largest of each if in 4 bits."""
-        turned = (features - self.mean) @ self.rotation
-        if self.query_bits == 0:
-            return turned
-        least = turned.min(axis=1, keepdims=True)
-        step = np.ptp(turned, axis=1, keepdims=True) / QUERY_STEPS
-        step[step == 0] = 1  # all dimensions of the query are equal
-        return least + step * np.rint((turned - least) / step)
+        """The turned queries q'."""
+        return (features - self.mean) @ self.rotation
 
 
 def nearest_numbers(r: Floats, bits: int) -> NDArray[np.uint8]:
@@ -97,11 +89,10 @@ def nearest_numbers(r: Floats, bits: int) -> NDArray[np.uint8]:
     return np.where(r > 0, n_magnitudes + number, n_magnitudes - 1 - number).astype(np.uint8)
 
 
-def _fit(settings: Settings, features: Floats, bits: int, data: TrainingData) -> RaBitQ:
+def _fit(settings: Settings, features: Floats, bits: int, data: TrainingData) -> RaBitQ:  # noqa: ARG001
     levels = 2 * np.arange(1 << bits, dtype=np.float64) - ((1 << bits) - 1)
     rotation = random_rotation(features.shape[1], data.seed)
-    query_bits = np.array(settings.query_bits)
-    return RaBitQ(levels, features.mean(axis=0), rotation, query_bits, metric=np.array(data.metric))
+    return RaBitQ(levels, features.mean(axis=0), rotation, metric=np.array(data.metric))
 
 
 METHOD = dimension_method(Settings, _fit, RaBitQ, "query_bits")

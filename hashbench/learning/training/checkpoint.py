@@ -12,6 +12,7 @@ from hashbench.foundation.errors import HashbenchError, printable, retold
 from hashbench.foundation.files import atomic
 from hashbench.learning.training.checkpoint_files import DIGEST, EPOCHS, FILE, is_whole
 
+
 def save(folder: Path, config: str, epochs_done: int, state: dict[str, Any]) -> None:
     """Writes a checkpoint in place of the one before; ``config`` is the digest of the run's configuration."""
     buffer = io.BytesIO()

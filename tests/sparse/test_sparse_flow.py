@@ -59,7 +59,5 @@ def test_any_scale_has_the_same_optimum(scale: float) -> None:
 def test_what_is_not_finite_is_refused() -> None:
     with one_line("class means: not finite"):
         flow.assign(np.where(np.eye(3, dtype=bool), np.nan, 0.0), 1, 1.0)
-    with one_line("leaves the range of float64"):
-        flow.assign(np.zeros((3, 3)), 1, 1e308)
     with one_line("the solver says INFEASIBLE"):
         flow.assign(np.zeros((3, 3)), 4, 1.0)

@@ -104,7 +104,7 @@ def test_the_official_file_may_lie_anywhere_and_another_is_named_by_its_checksum
         (["talr-ap", "--model", "small_cnn", "--weights", "none"], "small_cnn has no pretrained weights"),
         (["talr-ap", "--model", "mlp", "--set", "weights=none"], "mlp has no pretrained weights"),
         (["lsh", "--weights", "none"], "--weights cannot be used with lsh, which has no network"),
-        (["talr-ap", "--model", "vggf", "--weights", "nowhere.mat"], "nowhere.mat: weights file not found"),
+        (["talr-ap", "--model", "vggf", "--weights", "nowhere.mat"], "nowhere.mat: weights of vggf not found"),
         (["talr-ap", "--model", "vggf", "--set", "weights=random"], "weights: String should match pattern"),
         (["talr-ap", "--precision", "half"], "precision 'half': one of auto, float32, bfloat16"),
         (["talr-ap", "--set", "precision=float32"], "precision: Input should be 'auto'"),

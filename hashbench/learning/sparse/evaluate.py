@@ -3,11 +3,10 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench.foundation.errors import HashbenchError
 from hashbench.learning.sparse.codes import SparseCodes
 from hashbench.learning.sparse.index import build
 from hashbench.learning.sparse.search import SearchResult, query
-from hashbench.scoring.codes import MAX_BITS, Codes
+from hashbench.scoring.codes import Codes
 from hashbench.scoring.histogram.retrieval import CUTOFFS, Reranked, Retrieval
 from hashbench.scoring.relevance.labels import Labels
 
@@ -82,8 +81,6 @@ def contingency(codes: SparseCodes, labels: Labels) -> NDArray[np.int64] | None:
 
 def as_hamming(codes: SparseCodes) -> Codes:
     """The codes as packed binary codes of ``d`` bits; raises HashbenchError for more than 4096 bits."""
-    if codes.d > MAX_BITS:
-        raise HashbenchError(f"sparse codes of {codes.d} buckets: as binary codes they can have {MAX_BITS} bits")
     words = np.zeros((len(codes), -(-codes.d // 64)), np.uint64)
     rows = np.arange(len(codes))
     for bit in codes.buckets.T:  # one bit of each item at a time, so that no word is written twice in one statement

@@ -33,8 +33,8 @@ def test_exact_is_the_metric_at_binary_codes(m: int, bits: int) -> None:
     activations, labels = graded_batch(m, bits, seed=m)
     codes = torch.where(activations > 0, 1.0, -1.0)
     as_bits = (codes > 0).numpy().astype(np.uint8)
-    several = labels.numpy().astype(np.uint8)
-    expected = score(as_bits, as_bits, several, several, metrics=["ndcg"], exclude_self=True)["ndcg"]
+    label_sets = labels.numpy().astype(np.uint8)
+    expected = score(as_bits, as_bits, label_sets, label_sets, metrics=["ndcg"], exclude_self=True)["ndcg"]
     assert tie_aware_ndcg.exact(codes, labels @ labels.T).item() == pytest.approx(1 - expected, abs=1e-12)
 
 

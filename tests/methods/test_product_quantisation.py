@@ -26,8 +26,8 @@ PLAIN = np.repeat(RANDOM.standard_normal((600, 4)), 2, axis=1) + 0.1 * RANDOM.st
 TURNED = PLAIN @ np.linalg.qr(RANDOM.standard_normal((8, 8)))[0]
 
 
-def fitted(method: str, items: np.ndarray = TURNED, metric: Metric = "l2", **given: Setting) -> QuantisingHasher:
-    more: dict[str, Setting] = {"bits": 16, **given}
+def fitted(method: str, items: np.ndarray = TURNED, metric: Metric = "l2", **changes: Setting) -> QuantisingHasher:
+    more: dict[str, Setting] = {"bits": 16, **changes}
     hasher = quantiser(method, items, seed=3, metric=metric, **more)
     assert isinstance(hasher, QuantisingHasher)
     return hasher

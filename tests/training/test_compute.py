@@ -18,12 +18,12 @@ from hashbench.running.runs.run import Run
 from hashbench.running.runs.store import Store
 
 
-def cell(seed: int = 0, **given: int | str) -> Run:
-    return on_digits("talr_ap", {"bits": 16, **given}, seed=seed)
+def cell(seed: int = 0, **changes: int | str) -> Run:
+    return on_digits("talr_ap", {"bits": 16, **changes}, seed=seed)
 
 
-def settings(**given: int | str) -> DeepSettings:
-    chosen = cell(**given).settings
+def settings(**changes: int | str) -> DeepSettings:
+    chosen = cell(**changes).settings
     assert isinstance(chosen, DeepSettings)
     return chosen
 
@@ -48,8 +48,8 @@ def fit(folder: Path, precision: str) -> DeepHasher:
     data = TrainingData(
         items, np.arange(60) % 3, 255.0, seed=1, folder=folder, execution=Execution("cpu", precision=precision)
     )
-    given: Any = {"bits": 8, "model": "small_cnn", "epochs": 2, "batch_size": 30, "lr": 0.01, "augment": "crop_flip"}
-    hasher = METHODS.get("talr_ap").fit(Run.resolve("cifar10", "s1", "talr_ap", given).settings, data)
+    changes: Any = {"bits": 8, "model": "small_cnn", "epochs": 2, "batch_size": 30, "lr": 0.01, "augment": "crop_flip"}
+    hasher = METHODS.get("talr_ap").fit(Run.resolve("cifar10", "s1", "talr_ap", changes).settings, data)
     assert isinstance(hasher, DeepHasher)
     return hasher
 

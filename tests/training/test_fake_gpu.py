@@ -23,8 +23,8 @@ DRAW = {"hswd", "jmlh", "tbh"}  # that draw random numbers there
 
 
 def trainer(method: str, folder: Path, monkeypatch: pytest.MonkeyPatch, **changes: Any) -> Trainer:
-    given = {"bits": 8, "epochs": 1, "batch_size": 20, "model": "linear", **changes}
-    settings: Any = Run.resolve("cifar10", "s1", method, given).settings
+    setting_values = {"bits": 8, "epochs": 1, "batch_size": 20, "model": "linear", **changes}
+    settings: Any = Run.resolve("cifar10", "s1", method, setting_values).settings
     items = np.random.default_rng(0).integers(0, 256, (40, 32, 32, 3), np.uint8)
     data = TrainingData(items, np.arange(40) % 4, 255.0, seed=1, folder=folder, execution=Execution("cpu"))
     with monkeypatch.context() as patch:
@@ -47,29 +47,29 @@ def trainer(method: str, folder: Path, monkeypatch: pytest.MonkeyPatch, **change
 def test_the_codes_of_a_batch_stay_on_the_gpu(
     changes: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    own = trainer("talr_ap", tmp_path, monkeypatch, **changes)
-    batch = next(own.batches.epoch(0, own.sampler(0)))
-    own.hasher.train()
+    run = trainer("talr_ap", tmp_path, monkeypatch, **changes)
+    batch = next(run.batches.epoch(0, run.sampler(0)))
+    run.hasher.train()
     with fake_gpu():
-        move(own.hasher)
-        own.device = torch.device("cuda")
+        move(run.hasher)
+        run.device = torch.device("cuda")
         there = moved(batch)
         with OnTheCpu() as watched:
-            assert own._codes(there).device.type == "cuda"
+            assert run._codes(there).device.type == "cuda"
     assert not watched.operations
 
 
 @pytest.mark.parametrize("method", DEEP)
 def test_which_objectives_use_the_cpu(method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    own = trainer(method, tmp_path, monkeypatch)
-    batch = next(own.batches.epoch(0, own.sampler(0)))
+    run = trainer(method, tmp_path, monkeypatch)
+    batch = next(run.batches.epoch(0, run.sampler(0)))
     with fake_gpu():
-        move(own.objective)
+        move(run.objective)
         there = moved(batch)
         codes = torch.empty(len(batch.items), 8, device="cuda").requires_grad_()
         with OnTheCpu() as watched:
             try:
-                own._loss(codes, there, torch.Generator())
+                run._loss(codes, there, torch.Generator())
                 reads = False
             except (DataDependentOutputException, DynamicOutputShapeException):
                 reads = True

@@ -74,10 +74,12 @@ def exactly(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def recorded_steps(monkeypatch: pytest.MonkeyPatch) -> list[graphs.RecordedSteps]:
     """The recorded steps of the runs to come."""
-    made: list[graphs.RecordedSteps] = []
+    recorded_runs: list[graphs.RecordedSteps] = []
     begin = graphs.RecordedSteps.__init__
-    monkeypatch.setattr(graphs.RecordedSteps, "__init__", lambda own, *given: made.append(own) or begin(own, *given))
-    return made
+    monkeypatch.setattr(
+        graphs.RecordedSteps, "__init__", lambda run, *arguments: recorded_runs.append(run) or begin(run, *arguments)
+    )
+    return recorded_runs
 
 
 @pytest.mark.usefixtures("exactly")
@@ -85,9 +87,9 @@ def recorded_steps(monkeypatch: pytest.MonkeyPatch) -> list[graphs.RecordedSteps
 def test_graphs_end_with_the_weights_of_plain_steps(
     method: str, changes: dict[str, Any], n_recorded: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made = recorded_steps(monkeypatch)
+    recorded_runs = recorded_steps(monkeypatch)
     recorded = small_fits.fit(method, changes, tmp_path / "recorded", "cuda", "float32")
-    (steps,) = made
+    (steps,) = recorded_runs
     assert steps.recorded is not None
     if method != "ce":  # which waits on a CPU only
         assert (steps.recorded.replay_objective is not None) == (n_recorded == 3)
@@ -131,8 +133,8 @@ def value_and_gradient(name: str, dtype: torch.dtype, device: str) -> tuple[Tens
 def test_an_objective_is_that_of_the_cpu(name: str, dtype: torch.dtype) -> None:
     on_cpu, on_gpu = (value_and_gradient(name, dtype, device) for device in ("cpu", "cuda"))
     tolerance = 1e-5 if dtype == torch.float32 else 1e-10
-    for expected, found in zip(on_cpu, on_gpu, strict=True):
-        torch.testing.assert_close(found, expected, rtol=tolerance, atol=tolerance)
+    for expected, actual in zip(on_cpu, on_gpu, strict=True):
+        torch.testing.assert_close(actual, expected, rtol=tolerance, atol=tolerance)
 
 
 @pytest.mark.parametrize("loss", [tie_aware_ap.simplified, tie_aware_ap.exact, tie_aware_ndcg.simplified])

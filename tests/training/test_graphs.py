@@ -54,7 +54,7 @@ def test_what_cannot_be_recorded_is_computed_plainly_and_said(
     recorder = with_recorder(monkeypatch, FakeRecorder(fails))
     assert same(fit(tmp_path / "recorded", changes=small_fits.DROPOUT), plain)
     assert recorder.asked.count(fails) == 1
-    (line,) = [each for each in capsys.readouterr().err.splitlines() if each.startswith("note: ")]
+    (line,) = [text for text in capsys.readouterr().err.splitlines() if text.startswith("note: ")]
     assert line == (
         "note: the steps are not replayed as CUDA graphs, and so take longer: "
         "operation not permitted when stream is capturing"
@@ -93,9 +93,9 @@ def test_a_flow_is_solved_between_the_replays(
 ) -> None:
     def trained(folder: Path) -> str:
         labels = np.arange(24) % 4
-        given = {"base": base, "d": 8, "width": 0.1, "epochs": 2, "steps_per_epoch": 3, "batch_size": 6}
+        setting_values = {"base": base, "d": 8, "width": 0.1, "epochs": 2, "steps_per_epoch": 3, "batch_size": 6}
         settings: Any = Run.resolve(
-            "cifar100", "sparse_hash", "sparse_hash", {**given, "classes_per_batch": 3}
+            "cifar100", "sparse_hash", "sparse_hash", {**setting_values, "classes_per_batch": 3}
         ).settings
         items = np.random.default_rng(0).integers(0, 256, (24, 8, 8, 3), np.uint8)
         folder.mkdir()

@@ -36,7 +36,7 @@ def trained(chosen: DeepSettings) -> dict[str, Tensor]:
 
 def by_hand(chosen: DeepSettings, multiplier: dict[str, float], decayed: set[str]) -> dict[str, Tensor]:
     """The published updates, a parameter at a time."""
-    found = {}
+    weights = {}
     for name, start in encoder().named_parameters():
         weight = start.detach().clone()
         velocity = torch.zeros_like(start)
@@ -50,8 +50,8 @@ def by_hand(chosen: DeepSettings, multiplier: dict[str, float], decayed: set[str
                 velocity = chosen.momentum * velocity - gradient
                 ahead = chosen.momentum * velocity - gradient if chosen.nesterov else velocity
                 weight = weight + lr * ahead
-        found[name] = weight
-    return found
+        weights[name] = weight
+    return weights
 
 
 ALL = {"0.0.weight", "0.0.bias", "1.weight", "1.bias"}
@@ -71,14 +71,14 @@ def test_biases_have_their_own_rates_and_no_decay() -> None:
 
 
 @pytest.mark.parametrize(
-    "given",
+    "changes",
     [
         {"momentum_form": "lr_inside", "bias_lr": 2.0},
         {"optimiser": "adam", "momentum": 0.0, "backbone_lr": 0.1},
     ],
 )
-def test_a_resumed_optimiser_goes_on_as_if_nothing_happened(given: dict[str, object]) -> None:
-    chosen = settings(**given)
+def test_a_resumed_optimiser_goes_on_as_if_nothing_happened(changes: dict[str, object]) -> None:
+    chosen = settings(**changes)
     model = encoder()
     updates = optimiser.build(chosen, model)
     for step, lr in enumerate(RATES):

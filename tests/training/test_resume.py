@@ -27,8 +27,8 @@ from hashbench.running.runs.store import Store
 
 
 def small_training_data(folder: Path, method: str = "mihash", **changes: object) -> tuple[Run, TrainingData]:
-    given = {"bits": 8, "epochs": 3, "batch_size": 30, **changes}
-    chosen = on_digits(method, given)  # type: ignore[arg-type]
+    setting_values = {"bits": 8, "epochs": 3, "batch_size": 30, **changes}
+    chosen = on_digits(method, setting_values)  # type: ignore[arg-type]
     rng = np.random.default_rng(0)
     items = rng.integers(0, 17, (60, 8, 8, 1), np.uint8)
     return chosen, TrainingData(

@@ -36,10 +36,10 @@ def test_every_batch_is_rounds_of_the_same_classes_and_of_different_examples(cas
     assert len(batches) == steps
     for batch in batches:
         assert len(set(batch.tolist())) == len(batch) == rounds * classes
-        given = labels[batch.numpy()].reshape(rounds, classes)
-        assert (given == given[0]).all()
-        assert len(set(given[0])) == classes
-        assert (given >= 0).all()
+        in_rounds = labels[batch.numpy()].reshape(rounds, classes)
+        assert (in_rounds == in_rounds[0]).all()
+        assert len(set(in_rounds[0])) == classes
+        assert (in_rounds >= 0).all()
 
 
 LABELS = torch.arange(40) % 4
@@ -54,7 +54,7 @@ def test_they_depend_on_labels_seed_and_epoch_alone() -> None:
     first = batches(1, 0)
     torch.manual_seed(2)
     assert batches(1, 0) == first
-    assert len({str(each) for each in (first, batches(2, 0), batches(1, 1))}) == 3
+    assert len({str(drawn_batches) for drawn_batches in (first, batches(2, 0), batches(1, 1))}) == 3
     assert len({str(batch) for batch in first}) == 5
     # what a class is called changes nothing
     assert batches(1, 0, labels=LABELS * 7 + 1) == first
@@ -63,12 +63,12 @@ def test_they_depend_on_labels_seed_and_epoch_alone() -> None:
 def test_all_classes_in_all_orders_and_all_examples_are_equally_likely() -> None:
     labels = torch.tensor([0, 1, 2, 0, 1, 2, 2])
     n = 60_000
-    found = torch.stack(ClassRounds.of(labels, 2, 4, n, seed=3).epoch(0))
-    orders = Counter(tuple(row) for row in labels[found[:, :2]].tolist())
+    actual = torch.stack(ClassRounds.of(labels, 2, 4, n, seed=3).epoch(0))
+    orders = Counter(tuple(row) for row in labels[actual[:, :2]].tolist())
     assert sorted(orders) == sorted(itertools.permutations(range(3), 2))
     assert np.abs(np.array(list(orders.values())) / n - 1 / 6).max() < 4 * (1 / 6 * 5 / 6 / n) ** 0.5
     # of class 2 in the first group: an ordered pair out of 2, 5, 6
-    pairs = Counter(tuple(row) for row in found[:, [0, 2]].tolist() if labels[row[0]] == 2)
+    pairs = Counter(tuple(row) for row in actual[:, [0, 2]].tolist() if labels[row[0]] == 2)
     assert sorted(pairs) == sorted(itertools.permutations((2, 5, 6), 2))
     of_two = sum(pairs.values())
     assert np.abs(np.array(list(pairs.values())) / of_two - 1 / 6).max() < 4 * (5 / 36 / of_two) ** 0.5
@@ -77,8 +77,8 @@ def test_all_classes_in_all_orders_and_all_examples_are_equally_likely() -> None
 @pytest.mark.parametrize("size, n", [(4, 4), (5, 3), (6, 2), (9, 1)])
 def test_different_numbers_come_in_all_arrangements_equally_often(size: int, n: int) -> None:
     m = 50_000
-    found = different(torch.full((m,), size), n, torch.Generator().manual_seed(4))
-    counts = Counter(tuple(row) for row in found.tolist())
+    actual = different(torch.full((m,), size), n, torch.Generator().manual_seed(4))
+    counts = Counter(tuple(row) for row in actual.tolist())
     expected = list(itertools.permutations(range(size), n))
     assert sorted(counts) == expected
     share = 1 / len(expected)
@@ -87,17 +87,17 @@ def test_different_numbers_come_in_all_arrangements_equally_often(size: int, n: 
 
 @given(st.integers(2, 60), st.integers(2, 20), st.integers(1, 25))
 def test_steps_are_as_many_passes_as_needed(n: int, batch_size: int, steps: int) -> None:
-    found = epoch_batches(n, batch_size, seed=7, epoch=3, steps=steps)
+    actual = epoch_batches(n, batch_size, seed=7, epoch=3, steps=steps)
     once = epoch_batches(n, batch_size, seed=7, epoch=3)
-    assert len(found) == steps
-    assert all(2 <= len(batch) <= batch_size for batch in found)
-    assert all(torch.equal(a, b) for a, b in zip(found, once, strict=False))
+    assert len(actual) == steps
+    assert all(2 <= len(batch) <= batch_size for batch in actual)
+    assert all(torch.equal(a, b) for a, b in zip(actual, once, strict=False))
     a_pass = len(once)
     for start in range(0, steps - a_pass + 1, a_pass):
-        used = torch.cat(found[start : start + a_pass]).tolist()
+        used = torch.cat(actual[start : start + a_pass]).tolist()
         assert len(used) == len(set(used)) == n - (n % batch_size == 1)
     if steps >= 2 * a_pass and n > 6:
-        assert not torch.equal(torch.cat(found[:a_pass]), torch.cat(found[a_pass : 2 * a_pass]))
+        assert not torch.equal(torch.cat(actual[:a_pass]), torch.cat(actual[a_pass : 2 * a_pass]))
 
 
 @pytest.mark.parametrize(

@@ -84,7 +84,7 @@ QUICK = ("--set", "epochs=2", "--set", "batch_size=16", "--set", "lr=0.001")
 
 
 @pytest.mark.parametrize(
-    "arguments, said",
+    "arguments, complaint",
     [
         ((*TRAIN, *QUICK, "--track", "wandbb"), "unknown tracker 'wandbb': did you mean wandb?"),
         (("train", "itq", "toy", "--bits", 8, "--track", "wandb"), "--track: itq trains no network"),
@@ -96,11 +96,11 @@ def test_what_cannot_be_tracked_is_one_line_before_anything_is_trained(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     arguments: tuple[object, ...],
-    said: str,
+    complaint: str,
 ) -> None:
     small_images(tmp_path)
     monkeypatch.setattr(trackers, "find_spec", lambda name: None)
-    assert said in hashbench.refused(*arguments)
+    assert complaint in hashbench.refused(*arguments)
 
 
 def test_a_run_is_tracked_only_where_it_is_asked_for(

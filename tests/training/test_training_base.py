@@ -47,7 +47,9 @@ def test_backbone_and_normalisation_are_the_bases_and_the_last_layer_is_new(
     alone = started(embedding(d=4, **changes), examples(tmp_path / "hash", shape, items=others))
     assert same(hasher.encoder[1], alone.encoder[1])
     assert not same(alone.normalised, base.normalised)
-    features = [each.backbone(each.normalised(torch.from_numpy(others))) for each in (hasher.eval(), base.eval())]
+    features = [
+        network.backbone(network.normalised(torch.from_numpy(others))) for network in (hasher.eval(), base.eval())
+    ]
     assert torch.equal(*features)
 
 

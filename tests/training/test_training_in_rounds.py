@@ -44,11 +44,11 @@ def test_the_objective_sees_the_batches_of_every_epoch_in_rounds(tmp_path: Path)
 def test_outputs_are_as_many_as_the_settings_say_and_not_squeezed(tmp_path: Path) -> None:
     hasher, _ = trained(tmp_path, embedding(d=3, **CHANGES))
     items = examples(tmp_path).items
-    found = hasher.encode(items)
-    assert found.shape == (61, 3)
-    assert found.dtype == np.float32
+    actual = hasher.encode(items)
+    assert actual.shape == (61, 3)
+    assert actual.dtype == np.float32
     loaded = DeepHasher.load(embedding(d=3, **CHANGES), tmp_path, "cpu")
-    np.testing.assert_array_equal(loaded.encode(items), found)
+    np.testing.assert_array_equal(loaded.encode(items), actual)
     with one_line("not a whole hasher of these settings"):
         DeepHasher.load(embedding(d=4, **CHANGES), tmp_path, "cpu")
 
@@ -104,7 +104,7 @@ class Lifted(RowObjective):
 
 
 def test_outputs_of_one_sign_are_equal_codes_and_different_embeddings(tmp_path: Path) -> None:
-    given = {
+    setting_values = {
         "relaxation": "identity",
         "model": "linear",
         "lr": 0.003,
@@ -113,8 +113,8 @@ def test_outputs_of_one_sign_are_equal_codes_and_different_embeddings(tmp_path: 
         "optimiser": "sgd",
     }
     with pytest.raises(TrainingFailed, match="all codes are equal after the last epoch"):
-        loop.train(settings(**given), Lifted(), examples(tmp_path / "codes"), "lifted")
-    hasher = loop.train(embedding(**given), Lifted(), examples(tmp_path / "embeddings"), "lifted")
+        loop.train(settings(**setting_values), Lifted(), examples(tmp_path / "codes"), "lifted")
+    hasher = loop.train(embedding(**setting_values), Lifted(), examples(tmp_path / "embeddings"), "lifted")
     assert (hasher.encode(examples(tmp_path).items) > 0).all()
 
 

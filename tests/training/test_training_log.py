@@ -36,8 +36,8 @@ def trained(
         execution=Execution("cpu", progress=progress, checkpoint_every_s=0.0, eval_every=2 if evaluate else 0),
         evaluate=evaluate,
     )
-    given = {"bits": 8, "epochs": 4, "batch_size": 16, **changes}
-    METHODS.get("hashnet").fit(on_digits("hashnet", given).settings, data)
+    setting_values = {"bits": 8, "epochs": 4, "batch_size": 16, **changes}
+    METHODS.get("hashnet").fit(on_digits("hashnet", setting_values).settings, data)
     return [json.loads(line) for line in (folder / log.FILE).read_text().splitlines()]
 
 
@@ -107,8 +107,8 @@ def test_a_log_gets_lines_with_the_loss_and_the_time_left(
     trained(tmp_path, progress=True, evaluate=lambda _: {log.TRAIN_AP: 0.5})
     out, err = capsys.readouterr()
     assert out == ""
-    found = r"epoch [1-4] of 4, loss \d\.\d{4}(, AP of training items 0\.5000)?"
-    line = rf"train: item [\d.k]+ of [\d.k]+, {found}, 00:0\d passed, 00:0\d left\n"
+    pattern = r"epoch [1-4] of 4, loss \d\.\d{4}(, AP of training items 0\.5000)?"
+    line = rf"train: item [\d.k]+ of [\d.k]+, {pattern}, 00:0\d passed, 00:0\d left\n"
     assert re.search(line, err)
     assert "epoch 3 of 4, loss" in err and "AP of training items 0.5000" in err
     assert "\r" not in err

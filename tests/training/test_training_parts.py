@@ -98,9 +98,9 @@ def test_a_crop_of_a_larger_image_is_a_window_of_it_anywhere() -> None:
     for image, window, a, b in zip(items, cut, y, x, strict=True):
         assert torch.equal(window, image[a : a + 4, b : b + 4])
     images = cut.permute(0, 3, 1, 2).float()
-    found = moves.apply(images)
+    actual = moves.apply(images)
     both = torch.stack([images, images.flip(3)])
-    same = (both == found).flatten(2).all(2)
+    same = (both == actual).flatten(2).all(2)
     assert (same[0] ^ same[1]).all()  # it is flipped or not, and not shifted again
     assert 100 < int(same[1].sum()) < 300
     resting = inputs.draw_augmentation(400, "flip", torch.Generator().manual_seed(0), spare=(3, 2))
@@ -114,13 +114,13 @@ def test_neighbours_that_share_a_draw_are_moved_alike(n: int, sharing: int) -> N
         return inputs.draw_augmentation(count, "crop_flip", torch.Generator().manual_seed(0), shared)
 
     shared = drawn(n, sharing)
-    own = drawn(-(-n // sharing), 1)
+    alone = drawn(-(-n // sharing), 1)
     assert shared.flip is not None
     assert shared.offset is not None
-    assert own.flip is not None
-    assert own.offset is not None
+    assert alone.flip is not None
+    assert alone.offset is not None
     for i in range(n):
-        assert shared.flip[i] == own.flip[i // sharing]
-        assert torch.equal(shared.offset[:, i], own.offset[:, i // sharing])
+        assert shared.flip[i] == alone.flip[i // sharing]
+        assert torch.equal(shared.offset[:, i], alone.offset[:, i // sharing])
     assert len(shared.flip) == n
     assert shared.offset.shape == (2, n)

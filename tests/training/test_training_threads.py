@@ -51,9 +51,9 @@ class Doubled(nn.Module):
 def test_features_come_in_the_order_of_the_items(cores: int, start: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_extract, "available_cores", lambda: cores)
     items = np.arange(30, dtype=np.uint8).reshape(10, 3)
-    found = list(_extract._in_order(FeatureModule(Doubled(), 3, {}), items, start, 2, torch.device("cpu")))
-    assert [len(batch) for batch in found] == [2] * ((10 - start) // 2)
-    assert np.array_equal(np.concatenate([*found, items[:0]]), 2 * items[start:])
+    actual = list(_extract._in_order(FeatureModule(Doubled(), 3, {}), items, start, 2, torch.device("cpu")))
+    assert [len(batch) for batch in actual] == [2] * ((10 - start) // 2)
+    assert np.array_equal(np.concatenate([*actual, items[:0]]), 2 * items[start:])
 
 
 def test_features_that_are_not_finite_name_their_items(monkeypatch: pytest.MonkeyPatch) -> None:

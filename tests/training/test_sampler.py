@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from support.one_line import one_line
 from support.small_training import ROUNDS, settings
 
-from hashbench.learning.training.sampler import ClassRounds, different, epoch_batches, sampler
+from hashbench.learning.training.sampler import ClassRounds, epoch_batches, sampler
 
 
 @st.composite
@@ -72,17 +72,6 @@ def test_all_classes_in_all_orders_and_all_examples_are_equally_likely() -> None
     assert sorted(pairs) == sorted(itertools.permutations((2, 5, 6), 2))
     of_two = sum(pairs.values())
     assert np.abs(np.array(list(pairs.values())) / of_two - 1 / 6).max() < 4 * (5 / 36 / of_two) ** 0.5
-
-
-@pytest.mark.parametrize("size, n", [(4, 4), (5, 3), (6, 2), (9, 1)])
-def test_different_numbers_come_in_all_arrangements_equally_often(size: int, n: int) -> None:
-    m = 50_000
-    actual = different(torch.full((m,), size), n, torch.Generator().manual_seed(4))
-    counts = Counter(tuple(row) for row in actual.tolist())
-    expected = list(itertools.permutations(range(size), n))
-    assert sorted(counts) == expected
-    share = 1 / len(expected)
-    assert np.abs(np.array(list(counts.values())) / m - share).max() < 4.5 * (share * (1 - share) / m) ** 0.5
 
 
 @given(st.integers(2, 60), st.integers(2, 20), st.integers(1, 25))

@@ -107,16 +107,3 @@ def test_pixel_mean_is_subtracted_from_values_of_at_most_one(shape: tuple[int, .
     hasher.save(tmp_path)
     loaded = DeepHasher.load(chosen, tmp_path, "cpu")
     np.testing.assert_array_equal(loaded.encode(data.items), hasher.encode(data.items))
-
-
-def test_width_reaches_the_network_and_xavier_its_last_layer(tmp_path: Path) -> None:
-    chosen = embedding(d=5, model="nin", width=1 / 16, hash_layer_init="xavier", hash_init=9.0)
-    hasher = started(chosen, examples(tmp_path, (8, 8, 3)))
-    last = hasher.encoder[1].weight
-    assert last.shape == (5, 12)
-    bound = (6 / (5 + 12)) ** 0.5
-    assert 0.8 * bound < float(last.detach().abs().max()) < bound
-    hasher.save(tmp_path)
-    assert same(DeepHasher.load(chosen, tmp_path, "cpu"), hasher)
-    with one_line("not a whole hasher of these settings"):
-        DeepHasher.load(chosen.model_copy(update={"width": 1 / 8}), tmp_path, "cpu")

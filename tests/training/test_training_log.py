@@ -1,10 +1,8 @@
 """What a run leaves to be followed by: metrics.jsonl, a picture, TensorBoard, a bar."""
 
 import json
-import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +10,6 @@ import torch
 from support.on_digits import on_digits
 from support.one_line import one_line
 
-from hashbench.foundation import progress
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.execution import Execution
 from hashbench.learning.contract import TrainingData
@@ -91,26 +88,3 @@ def test_activations_that_are_not_finite_end_no_training(tmp_path: Path) -> None
         raise HashbenchError("activations: not finite")
 
     assert not any(log.HELD_OUT_AP in line for line in trained(tmp_path, evaluate=evaluate))
-
-
-def test_a_log_gets_lines_with_the_loss_and_the_time_left(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def impatient(*arguments: Any, **named: Any) -> Any:
-        bar = progress.bar(*arguments, **named)
-        bar.mininterval = bar.miniters = 0  # the run is over before a line would be due
-        return bar
-
-    monkeypatch.setattr(progress, "DELAY_S", 0)
-    monkeypatch.setattr(progress, "LINE_EVERY_S", 0)
-    monkeypatch.setattr("hashbench.learning.training.loop.progress_bar", impatient)
-    trained(tmp_path, progress=True, evaluate=lambda _: {log.TRAIN_AP: 0.5})
-    out, err = capsys.readouterr()
-    assert out == ""
-    pattern = r"epoch [1-4] of 4, loss \d\.\d{4}(, AP of training items 0\.5000)?"
-    line = rf"train: item [\d.k]+ of [\d.k]+, {pattern}, 00:0\d passed, 00:0\d left\n"
-    assert re.search(line, err)
-    assert "epoch 3 of 4, loss" in err and "AP of training items 0.5000" in err
-    assert "\r" not in err
-    trained(tmp_path)
-    assert capsys.readouterr().err == ""

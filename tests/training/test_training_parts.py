@@ -106,21 +106,3 @@ def test_a_crop_of_a_larger_image_is_a_window_of_it_anywhere() -> None:
     resting = inputs.draw_augmentation(400, "flip", torch.Generator().manual_seed(0), spare=(3, 2))
     assert resting.cut(items) is items  # the window at the centre is the preprocessing's
     assert inputs.draw_augmentation(400, "none", torch.Generator()).apply(images) is images
-
-
-@pytest.mark.parametrize("n, sharing", [(12, 4), (12, 12), (12, 5), (7, 1), (3, 8)])
-def test_neighbours_that_share_a_draw_are_moved_alike(n: int, sharing: int) -> None:
-    def drawn(count: int, shared: int) -> inputs.Augmentation:
-        return inputs.draw_augmentation(count, "crop_flip", torch.Generator().manual_seed(0), shared)
-
-    shared = drawn(n, sharing)
-    alone = drawn(-(-n // sharing), 1)
-    assert shared.flip is not None
-    assert shared.offset is not None
-    assert alone.flip is not None
-    assert alone.offset is not None
-    for i in range(n):
-        assert shared.flip[i] == alone.flip[i // sharing]
-        assert torch.equal(shared.offset[:, i], alone.offset[:, i // sharing])
-    assert len(shared.flip) == n
-    assert shared.offset.shape == (2, n)

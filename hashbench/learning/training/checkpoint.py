@@ -32,16 +32,10 @@ def load(folder: Path, config: str) -> tuple[int, dict[str, Any]] | None:
         return None
     remedy = "remove it to start over"
     with retold(lambda cause: f"{path}: a damaged checkpoint ({printable(cause, 100)}): {remedy}"):
-        content = read(path)
-        if content["config"] != config:
+        content = path.read_bytes()
+        if not is_whole(content):
+            raise ValueError("the content does not have its checksum")
+        kept = torch.load(io.BytesIO(content[DIGEST:]), map_location="cpu", weights_only=True)
+        if kept["config"] != config:
             raise HashbenchError(f"{path}: a checkpoint of another configuration: {remedy}")
-        return int(content["epochs_done"]), content["state"]
-
-
-def read(path: Path) -> dict[str, Any]:
-    """The content of a checkpoint: config, epochs_done, state; raises ValueError if its checksum is another."""
-    content = path.read_bytes()
-    if not is_whole(content):
-        raise ValueError("the content does not have its checksum")
-    state: dict[str, Any] = torch.load(io.BytesIO(content[DIGEST:]), map_location="cpu", weights_only=True)
-    return state
+        return int(kept["epochs_done"]), kept["state"]

@@ -40,7 +40,7 @@ def logged(folder: Path, track: str) -> None:
     folder.mkdir()
     log = Log(folder, 0, track, {"method": "hashnet", "bits": 8})
     for line in LINES:
-        log.write(**line)
+        log.write(line)
     log.close()
 
 

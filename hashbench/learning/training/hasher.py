@@ -205,7 +205,7 @@ class DeepHasher(BinaryHasher, nn.Module):
         with damaged:
             kept = json_object((folder / SHAPE).read_text())
             shape = tuple(int(size) for size in kept["item_shape"])
-            hasher = DeepHasher(settings, shape, float(kept.get("value_max", 1.0)))
+            hasher = DeepHasher(settings, shape, float(kept["value_max"]))
             hasher.load_state_dict(load_file(folder / WEIGHTS))
         return hasher.to(pick_device(device))
 

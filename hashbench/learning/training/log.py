@@ -40,11 +40,11 @@ class Log:
         if track is not None:
             self._tracker = TRACKERS[track](folder, config or {}, epochs_done)
 
-    def write(self, **values: float) -> None:
+    def write(self, values: Mapping[str, float]) -> None:
         """Adds the line of an epoch; ``values`` must hold ``epoch``."""
         path = self.folder / FILE
         with reported(path), path.open("a") as file:
-            file.write(json.dumps(values) + "\n")
+            file.write(json.dumps(dict(values)) + "\n")
         if self._tracker is not None:
             tracked = {name: value for name, value in values.items() if name not in ("epoch", "step")}
             self._tracker.write(tracked, int(values["epoch"]))

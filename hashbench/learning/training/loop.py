@@ -52,7 +52,7 @@ def train(settings: TrainingSettings, objective: RowObjective, data: TrainingDat
         for epoch in range(trainer.epochs_done, settings.epochs):
             values = trainer.epoch(epoch, bar)
             scores = trainer.evaluate_if_due()
-            log.write(**values, **scores)
+            log.write(values | scores)
             latest |= {"loss": values["loss"], **scores}
             shown = ", ".join(f"{TITLES[name]} {value:.4f}" for name, value in latest.items())
             bar.set_postfix_str(f"epoch {epoch + 1} of {settings.epochs}, {shown}", refresh=False)

@@ -105,12 +105,6 @@ def test_bad_input_is_one_line(method: str) -> None:
         fitted(method, TURNED[:255])
     with one_line("query: Input should be 'float', got 'code'"):
         fitted(method, query="code")
-    broken = TURNED.copy()
-    broken[7, 2] = np.nan
-    with one_line("the first is example 7"):
-        fitted(method, broken)
-    with one_line("have equal features"):
-        fitted(method, np.ones((600, 8)))
 
 
 def test_a_row_is_a_reference_and_has_no_metric_of_binary_codes(tmp_path: Path) -> None:

@@ -64,7 +64,6 @@ def test_weights_are_found_by_name_by_checksum_or_by_path(weights: BackboneFile,
     [
         ({"width": 8 / 64}, "its width is 0.0625, this run's 0.125"),
         ({"model": "small_cnn", "width": 1.0}, "its model is resnet9, this run's small_cnn"),
-        ({"normalise": "pixel_mean"}, "its normalise is channel, this run's pixel_mean"),
     ],
 )
 def test_weights_of_another_network_are_one_line(

@@ -58,12 +58,6 @@ def test_batches_without_a_relevant_pair_do_no_harm(method: str, tmp_path: Path)
 
 
 @pytest.mark.parametrize("method", DEEP)
-def test_a_class_with_one_example_is_only_ever_irrelevant(method: str, tmp_path: Path) -> None:
-    hasher = fit(tmp_path, method, np.array([0] * 10 + [1] * 9 + [4]))
-    assert np.isfinite(hasher.encode(np.zeros((3, 8, 8, 1), np.uint8))).all()
-
-
-@pytest.mark.parametrize("method", DEEP)
 def test_features_that_nothing_can_be_learnt_from_are_refused(method: str, tmp_path: Path) -> None:
     features = np.random.default_rng(0).standard_normal((20, 64)).astype(np.float32)
     settings = on_digits(method, {"bits": 8, "model": "linear"}).settings

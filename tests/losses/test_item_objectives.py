@@ -1,6 +1,5 @@
 """The objectives that learn from items alone, against loops over the formulas; what the training loop gives them."""
 
-import math
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import permutations
@@ -21,7 +20,6 @@ from hashbench.learning.losses._codes import Noise, bi_half
 from hashbench.learning.losses._halves import cosine_gap
 from hashbench.learning.training.loop import Trainer
 
-Vectors = list[list[float]]
 BITS = 5
 WIDTH = 7
 BUILD: dict[str, Callable[[], ItemObjective]] = {
@@ -39,27 +37,25 @@ def value(objective: ItemObjective, activations: Tensor, items: Tensor) -> Tenso
     return objective(activations, torch.arange(len(activations)), torch.Generator().manual_seed(4))
 
 
-def cosine(a: list[float], b: list[float]) -> float:
-    product = sum(x * y for x, y in zip(a, b, strict=True))
-    norms = math.hypot(*a) * math.hypot(*b)
-    return product / norms if norms else 0.0
+def cosines(x: Tensor, y: Tensor) -> Tensor:
+    """The cosines [n, m] of the rows; a row of zeros has the cosine 0 to all."""
+    norms = x.norm(dim=1)[:, None] * y.norm(dim=1)
+    return x @ y.T / torch.where(norms > 0, norms, 1.0)
 
 
-def halves(u: Vectors) -> Vectors:
-    n = len(u)
-    ranks = [[sum((u[j][t], -j) > (u[i][t], -i) for j in range(n)) for t in range(BITS)] for i in range(n)]
-    return [[1.0 if rank < n // 2 else -1.0 for rank in row] for row in ranks]
-
-
-def slow(name: str, u: Vectors, x: Vectors) -> float:
+def slow(name: str, u: Tensor, x: Tensor) -> Tensor:
     half = len(u) // 2
-    total = 0.0
-    codes = halves(u) if name == "bihalf_u" else np.where(np.array(u) > 0, 1.0, -1.0).tolist()
-    for i in range(half):
-        total += (cosine(codes[i], codes[i + half]) - cosine(x[i], x[i + half])) ** 2 / half
+    codes = torch.where(u > 0, 1.0, -1.0).double()
+    if name == "bihalf_u":  # of equal numbers the first is the larger one
+        is_before = torch.ones(len(u), len(u)).tril(-1).bool()[:, :, None]
+        larger = (u[None] > u[:, None]) | ((u[None] == u[:, None]) & is_before)
+        codes = torch.where(larger.sum(1) < half, 1.0, -1.0).double()
+    pairs = slice(0, half), slice(half, 2 * half)
+    gaps = cosines(codes[pairs[0]], codes[pairs[1]]) - cosines(x[pairs[0]], x[pairs[1]])
+    value = gaps.diagonal().square().sum() / max(half, 1)
     if name == "greedyhash_u":
-        total += 0.3 * sum(abs(abs(value) - 1) ** 3 for row in u for value in row) / (len(u) * BITS)
-    return total
+        value = value + 0.3 * (u.abs() - 1).abs().pow(3).mean()
+    return value
 
 
 @pytest.mark.parametrize("name, m", [(name, m) for name in BUILD for m in (1, 2, 7, 8)])
@@ -70,7 +66,7 @@ def test_the_loss_is_the_loop_over_its_formula(name: str, m: int) -> None:
     items[-1] = 0.0  # an item of zeros has no direction
     actual = value(BUILD[name](), activations, items)
     assert actual.dtype == torch.float64
-    assert actual.item() == pytest.approx(slow(name, activations.tolist(), items.tolist()), rel=1e-10, abs=1e-14)
+    assert actual.item() == pytest.approx(slow(name, activations, items).item(), rel=1e-10, abs=1e-14)
     assert torch.isfinite(value(BUILD[name](), 1e4 * activations, 1e4 * items))
 
 
@@ -143,14 +139,19 @@ def test_cibhash_needs_views_that_differ() -> None:
     on_digits("cibhash", {"bits": 8, "feature_dropout": 0.0, "augment": "flip"})
 
 
-def slow_limits(x: Vectors, alpha: float, beta: float) -> tuple[float, float]:
+def distances_of(x: Tensor) -> Tensor:
+    return (1 - cosines(x, x)).clamp(min=0)
+
+
+def slow_limits(x: Tensor, alpha: float, beta: float) -> tuple[float, float]:
     """By a list of all distances, and mirrored ones."""
-    actual = [max(0.0, 1 - cosine(a, b)) for a in x for b in x if a is not b]
-    bins = [int(distance / ssdh.BIN) for distance in actual]
-    mode = ssdh.BIN * min(range(201), key=lambda one: (-bins.count(one), one))
-    left, right = ([d for d in actual if (d <= mode) == is_left] for is_left in (True, False))
-    spread = [np.std([*side, *(2 * mode - d for d in side)]) if side else 0.0 for side in (left, right)]
-    return mode - alpha * spread[0], mode + beta * spread[1]
+    actual = distances_of(x)[~torch.eye(len(x), dtype=torch.bool)]
+    mode = ssdh.BIN * int(torch.bincount((actual / ssdh.BIN).long()).argmax())
+    left, right = (
+        float(torch.cat([side, 2 * mode - side]).std(correction=0))
+        for side in (actual[actual <= mode], actual[actual > mode])
+    )
+    return mode - alpha * left, mode + beta * right
 
 
 @pytest.mark.parametrize("signed", [False, True])
@@ -158,7 +159,7 @@ def test_ssdh_fits_both_halves_of_the_distances(signed: bool, monkeypatch: pytes
     monkeypatch.setattr(ssdh, "_BLOCK", 7)  # which is no part of 30
     items = drawn(30, WIDTH, seed=5) if signed else drawn(30, WIDTH, seed=5).abs()
     actual = ssdh.limits(items.view(30, 7, 1), 1.5, 0.5)
-    assert actual == pytest.approx(slow_limits(items.tolist(), 1.5, 0.5), rel=1e-9)
+    assert actual == pytest.approx(slow_limits(items, 1.5, 0.5), rel=1e-9)
     assert ssdh.limits(torch.ones(4, 3), 2.0, 2.0) == pytest.approx(
         (0.0, 0.0), abs=1e-12
     )  # nothing is similar, and nothing dissimilar
@@ -169,17 +170,11 @@ def test_ssdh_is_the_loop_over_its_formula_and_has_its_gradient(m: int) -> None:
     h = drawn(m, BITS).tanh().requires_grad_()
     x = drawn(m, WIDTH, seed=2).abs()
     objective = ssdh.Objective(0.2, 0.4)
-    kinds = set()
-    total = 0.0
-    for i in range(m):
-        for j in range(m):
-            distance = max(0.0, 1 - cosine(x[i].tolist(), x[j].tolist()))
-            s = int(distance < 0.2) - int(distance > 0.4)
-            kinds.add(s)
-            product = sum(a * b for a, b in zip(h[i].tolist(), h[j].tolist(), strict=True))
-            total += abs(s) * (product / BITS - s) ** 2 / m**2
-    assert kinds == ({1} if m == 1 else {-1, 0, 1})
-    assert value(objective, h, x).item() == pytest.approx(total, rel=1e-10)
+    distance = distances_of(x)
+    s = (distance < 0.2).double() - (distance > 0.4).double()
+    assert set(s.flatten().tolist()) == ({1} if m == 1 else {-1, 0, 1})
+    expected = (s.abs() * (h @ h.T / BITS - s).square()).mean()
+    assert value(objective, h, x).item() == pytest.approx(expected.item(), rel=1e-10)
     assert torch.autograd.gradcheck(lambda codes: value(objective, codes, x), h)
     assert objective.logged() == {"similar_below": 0.2, "dissimilar_above": 0.4}
 

@@ -1,6 +1,5 @@
 """What a computation asks of tensors: how large the largest array is, and which operations there are."""
 
-from collections.abc import Callable
 from typing import Any
 
 from torch import Tensor
@@ -22,10 +21,3 @@ class Watched(TorchDispatchMode):
         self.largest = max([self.largest, *sizes])
         self.operations.add(func.overloadpacket.__name__)
         return result
-
-
-def watch(scalar: Callable[[], Tensor]) -> Watched:
-    """What ``scalar`` and its gradient ask for."""
-    with Watched() as watched:
-        scalar().backward()
-    return watched

@@ -212,6 +212,8 @@ def test_centres_differ_and_no_bit_is_the_same_in_all(kind: Kind, size: tuple[in
     assert not np.array_equal(actual, centres(kind, n, bits, seed=8))
     if kind == "hadamard" and n <= bits:
         assert set(apart) == {bits // 2}
+    if kind == "hadamard" and n > 2 * bits:  # the rows, then their negatives
+        assert {(-row).tobytes() for row in actual[:bits]} == {row.tobytes() for row in actual[bits : 2 * bits]}
     if kind == "max_distance":
         assert min(apart) >= min(distances(centres("bernoulli", n, bits, seed=7)))
 

@@ -18,7 +18,7 @@ from hashbench.scoring.codes import binarize
 OF_CLASSES = ["fsdh", "hc_sdh", "itq_cca", "knnh", "sdh"]
 # each method that learns from labels or pairs, with each kind of hash functions and each loss that it has
 SEPARATING: list[tuple[str, dict[str, Setting]]] = [
-    *((method, {}) for method in (*OF_CLASSES, "cosdish", "lfh", "bre", "splh", "sth", "classifier_codes")),
+    *((method, {}) for method in (*OF_CLASSES, "cosdish", "lfh", "bre", "classifier_codes")),
     *((method, {"hash_functions": kind}) for method in ("ksh", "machash", "cgh") for kind in ("linear", "kernel")),
     *(("structhash", {"hash_functions": kind}) for kind in ("linear", "kernel", "trees")),
     *(("structhash", {"hash_functions": "linear", "loss": "auc"}), ("fasthash", {}), ("fasthash", {"loss": "hinge"})),

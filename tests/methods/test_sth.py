@@ -72,3 +72,12 @@ def test_bits_at_the_median_are_drawn_so_that_half_of_all_are_1() -> None:
     np.testing.assert_array_equal(drawn.mean(axis=0)[:, 1], [0, 0, 0, 1, 1, 1])
     odd = sth.binarised(VECTORS[:5], "drawn", np.random.default_rng(0))  # the median itself is 0
     np.testing.assert_array_equal(odd.sum(axis=0), 2)
+
+
+def test_svms_predict_the_codes_of_separable_classes() -> None:
+    labels = np.repeat([0, 1, 2], 20)
+    items = np.eye(3)[labels] + 0.01 * np.random.default_rng(0).random((60, 3))
+    data = data_of(items.astype(np.float32), labels)
+    two_bits = SETTINGS.model_copy(update={"bits": 2, "n_neighbours": 0, "c": 100.0})
+    codes = sth.binarised(eigenmap(graph(data, 0), 2), "zero", np.random.default_rng(0))
+    np.testing.assert_array_equal(sth.METHOD.fit(two_bits, data).encode(items) > 0, codes)

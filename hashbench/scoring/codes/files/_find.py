@@ -12,7 +12,7 @@ from hashbench.scoring.codes.files._stored import Arrays, StoredArray
 
 FORMATS = {"faiss": faiss, "h5": h5, "mat": mat, "npy": npy, "npz": npz, "pt": pt, "txt": txt, "vecs": vecs}
 SUFFIXES = (".npz", ".npy", ".mat", ".h5", ".hdf5", ".pt", ".pth", ".txt", ".faiss")  # of files of codes
-# of formats that the first bytes do not tell
+BY_HEAD = ("faiss", "h5", "mat", "npy", "npz", "pt")  # of which the first bytes tell
 BY_SUFFIX = {".txt": "txt", ".pkl": "pt", ".pickle": "pt", **dict.fromkeys(vecs.SUFFIXES, "vecs")}
 NAME_EACH = "name each array, as in --array query-codes=FILE:KEY"
 # arrays that may be beside the codes
@@ -76,8 +76,8 @@ def _format(path: Path) -> str:
         return name
     with path.open("rb") as file:
         head = file.read(4096)
-    for name, form in FORMATS.items():
-        if name not in BY_SUFFIX.values() and form.recognises(head):
+    for name in BY_HEAD:
+        if FORMATS[name].recognises(head):
             return name
     raise HashbenchError(
         f"{path}: not a readable .npz, .npy, .mat, .h5, .pt, .txt or .faiss file: it begins like none of them"

@@ -66,14 +66,6 @@ def test_compute_may_come_in_between_and_reset_forgets() -> None:
     assert fed(accumulator, *example())["ap"] == hashbench.score(*example(), "ap")["ap"]
 
 
-def test_packed_codes_show_their_bit_order_only_together() -> None:
-    query, database, *labels = example()
-    query[:4, 19], database[:9, 19] = -1, -1  # of these batches alone both orders could be right
-    little = [np.packbits(bits > 0, axis=1, bitorder="little") for bits in (query, database)]
-    found = fed(hashbench.ScoreAccumulator("ap", bits=20), *little, *labels)
-    assert found.to_dict() == hashbench.score(query, database, *labels, "ap").to_dict()
-
-
 def test_tensors_are_packed_where_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
     torch = pytest.importorskip("torch")
     from support.torch_on_cpu import stand_in_for_cuda
@@ -88,18 +80,6 @@ def test_tensors_are_packed_where_they_are(monkeypatch: pytest.MonkeyPatch) -> N
     found = fed(hashbench.ScoreAccumulator(NAMES, device="cuda"), *tensors, *map(torch.from_numpy, labels))
     assert counted_on == ["cuda:0"]
     assert found.to_dict() == on_cpu.to_dict()
-
-
-def test_batches_from_both_places_are_scored_on_the_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    torch = pytest.importorskip("torch")
-    from hashbench.scoring.histogram import torch_kernel
-
-    query, database, of, labels = example()
-    accumulator = hashbench.ScoreAccumulator("ap")
-    accumulator.update(query_codes=query, query_labels=of, database_codes=database[:9], database_labels=labels[:9])
-    packed = torch_kernel.pack(torch.from_numpy(database[9:]))  # as a batch on a GPU is kept
-    accumulator.update(database_codes=packed, database_labels=labels[9:])
-    assert accumulator.compute().to_dict() == hashbench.score(query, database, of, labels, "ap").to_dict()
 
 
 @pytest.mark.parametrize(

@@ -49,14 +49,6 @@ def close(one: ConventionValue, other: float | None) -> bool:
     return math.isclose(one.value, other, abs_tol=1e-12)
 
 
-def test_each_is_documented_and_says_where_it_is_from() -> None:
-    assert CONVENTIONS.names == ["deephash", "hashnet", "sklearn", "talr", "trec"]
-    for name in CONVENTIONS.names:
-        convention = CONVENTIONS.get(name)
-        assert "/" in convention.source
-        assert len(convention.summary) > 40
-
-
 @given(code_sets(max_items=40), cutoffs)
 def test_deephash(drawn: CodeSet, cutoff: int | None) -> None:
     total = 0.0

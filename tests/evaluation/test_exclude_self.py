@@ -10,7 +10,6 @@ from support.one_line import one_line
 from support.strategies import CodeSet, code_sets
 
 import hashbench
-from hashbench.scoring.relevance.labels import ClassRelevance
 
 NAMES = ["ap", "ap@3", "ap(norm=retrieved)@3", "ndcg", "ndcg@2", "precision@2", "precision@r", "recall@2", "auc", "mrr"]
 NAMES += ["f1@3", "structhash_ndcg@4", "ap_worst", "ap_best"]
@@ -67,25 +66,6 @@ def test_true_is_row_by_row(ties: Any) -> None:
     included = hashbench.score(codes, codes, labels, labels, "mrr", exclude_self=False)["mrr"]
     left_out = hashbench.score(codes, codes, labels, labels, "mrr", exclude_self=True)["mrr"]
     assert included is not None and left_out is not None and included > left_out
-
-
-def test_metrics_over_all_queries_see_the_smaller_databases() -> None:
-    codes, labels = itself()
-    found = hashbench.score(codes, codes, labels, labels, "pr_area,pr_area_by_rank", exclude_self=True)
-    # the same histogram, made of each query's own database
-    from hashbench.scoring import metrics
-    from hashbench.scoring.codes import pack
-    from hashbench.scoring.histogram import Histogram, count
-    from hashbench.scoring.metrics import Metrics
-
-    rows = []
-    for q in range(12):
-        kept = np.arange(12) != q
-        one = ClassRelevance(labels[q : q + 1], labels[kept])
-        rows.append(count(pack(codes[q : q + 1]), pack(codes[kept]), one).counts)
-    together = Histogram(np.concatenate(rows), np.array([0, 1]))
-    for name, values in metrics.evaluate(together, Metrics.parse(["pr_area", "pr_area_by_rank"])).items():
-        np.testing.assert_array_equal(found.per_query(name), values)
 
 
 def test_the_same_array_for_both_is_warned_of_unless_one_decides() -> None:

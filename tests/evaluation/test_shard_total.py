@@ -76,7 +76,6 @@ def test_any_shards_in_any_order_are_the_whole(
         assert of.n_items == alike.n_items
         assert of.n_distinct == alike.n_distinct
         assert of.dead == alike.dead
-        assert of.duplicates == alike.duplicates
         np.testing.assert_array_equal(of.ones, alike.ones)
 
 

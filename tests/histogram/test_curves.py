@@ -5,13 +5,12 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from hypothesis import given
-from support import oracles
 from support.one_line import one_line
-from support.strategies import CodeSet, Ranking, code_sets, rankings
+from support.strategies import CodeSet, code_sets
 
 from hashbench.scoring import metrics
 from hashbench.scoring.codes import pack
-from hashbench.scoring.histogram import Histogram, count, curves, ties
+from hashbench.scoring.histogram import Histogram, count, curves
 from hashbench.scoring.metrics import Metrics
 
 
@@ -46,15 +45,6 @@ def test_the_points_of_curves_are_the_means_of_metrics(drawn: CodeSet) -> None:
     for n in rank["n"].tolist():
         assert rank["precision"][n - 1] == pytest.approx(mean(histogram, f"precision@{n}"), abs=1e-13)
         assert rank["recall"][n - 1] == pytest.approx(mean(histogram, f"recall@{n}"), abs=1e-13)
-
-
-@given(rankings(max_items=12))
-def test_a_curve_by_rank_follows_a_tie_policy(drawn: Ranking) -> None:
-    best = ties.apply(oracles.histogram(drawn.distances, drawn.levels, Ranking.N_BITS), "best")
-    actual = curves.rank_curve(best)
-    pairs = sorted(zip(drawn.distances, drawn.levels, strict=True), key=lambda pair: (pair[0], -pair[1]))
-    relevant = np.cumsum([level > 0 for _, level in pairs])
-    np.testing.assert_allclose(actual["recall"], relevant / relevant[-1], atol=1e-14)
 
 
 @given(code_sets(max_items=30))

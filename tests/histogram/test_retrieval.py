@@ -96,15 +96,6 @@ def test_a_contingency_that_cannot_be_is_refused(counts: np.ndarray) -> None:
         changed(sample(), contingency=counts)
 
 
-@pytest.mark.parametrize("length", [0, 10, 300, -1, -60])
-def test_a_cut_file_is_one_line(tmp_path: Path, length: int) -> None:
-    path = tmp_path / "retrieval.npz"
-    sample().save(path)
-    path.write_bytes(path.read_bytes()[:length])
-    with one_line("not a readable retrieval"):
-        Retrieval.load(path)
-
-
 @pytest.mark.parametrize(
     "name, array, message",
     [
@@ -126,12 +117,3 @@ def test_a_file_of_something_else_is_one_line(tmp_path: Path, name: str, array: 
     np.savez(path, **{name: array for name, array in arrays.items() if array is not None})
     with one_line(rf"not a readable retrieval.*({message})"):
         Retrieval.load(path)
-
-
-def test_other_files_are_one_line(tmp_path: Path) -> None:
-    with one_line("no such file"):
-        Retrieval.load(tmp_path / "retrieval.npz")
-    np.save(tmp_path / "alone.npy", np.ones(3))
-    for other in (tmp_path / "alone.npy", tmp_path):
-        with one_line("not a readable retrieval"):
-            Retrieval.load(other)

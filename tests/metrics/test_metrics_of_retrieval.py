@@ -89,12 +89,3 @@ def test_a_search_does_not_have_the_metrics_of_a_histogram(name: str) -> None:
 def test_a_cutoff_that_no_search_has_is_refused(name: str, says: str) -> None:
     with one_line(text=says):
         NamedMetric.parse(name)
-
-
-@pytest.mark.parametrize(
-    "written, canonical",
-    [("suf", "suf"), ("suf@1", "suf"), ("suf@16", "suf@16"), ("rerank_precision@1", "rerank_precision@1")],
-)
-def test_a_cutoff_that_is_meant_anyway_is_not_written(written: str, canonical: str) -> None:
-    assert str(NamedMetric.parse(written)) == canonical
-    assert NamedMetric.parse(canonical) == NamedMetric.parse(written)

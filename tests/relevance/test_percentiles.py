@@ -47,13 +47,6 @@ def test_percentiles_are_those_of_all_pairs(seed: int, kind: str, n: int, tile: 
     np.testing.assert_allclose(thresholds, expected, rtol=1e-15, atol=0)
 
 
-def test_the_convention_is_matlabs() -> None:
-    line = np.array([[0.0], [1.0], [3.0]])  # distances 1, 2, 3: rank i stands at 100 (i - 1/2) / 3
-    assert percentiles(line, [100 / 6, 50, 500 / 6, 1, 99]) == pytest.approx((1, 2, 3, 1, 3), abs=1e-12)
-    assert percentiles(line, [100 / 3]) == pytest.approx((1.5,))
-    assert np.percentile([1, 2, 3], 100 / 3) == pytest.approx(5 / 3)  # NumPy's own default is another number
-
-
 @given(st.integers(0, 2**32 - 1), st.sampled_from(KINDS), st.integers(1, 40), st.data())
 def test_the_nearest_are_those_of_the_whole_matrix(seed: int, kind: str, n: int, data: st.DataObject) -> None:
     rng = np.random.default_rng(seed)

@@ -50,20 +50,6 @@ def test_what_is_saved_comes_back(drawn: CodeSet, tmp_path_factory: pytest.TempP
     assert again.notes == ()
 
 
-def test_the_file_holds_bytes_of_0_and_1_items_by_bits(tmp_path: Path) -> None:
-    path = tmp_path / "codes.npz"
-    files.save(path, SavedCodes(pack(QUERY), pack(DATABASE), ClassRelevance(*IDS)))
-    with np.load(path, allow_pickle=False) as archive:
-        assert archive["query_codes"].dtype == np.uint8
-        assert np.array_equal(archive["query_codes"], QUERY)
-        assert np.array_equal(archive["database_labels"], IDS[1])
-
-
-def test_n_bits_beside_codes_that_are_not_packed(tmp_path: Path) -> None:
-    assert np.array_equal(loaded(tmp_path, n_bits=np.array([12])).query.bits(), QUERY)
-    assert np.array_equal(loaded(tmp_path, n_bits=12, query_codes=2.0 * QUERY - 1).query.bits(), QUERY)
-
-
 def test_multi_hot_labels_count_what_is_shared(tmp_path: Path) -> None:
     hot = np.eye(4, dtype=np.int64)
     twice = np.vstack([hot, hot[:1] + hot[1:2]]).astype(float)

@@ -96,16 +96,6 @@ def rows(path: str) -> list[dict[str, str]]:
 
 
 @codes_here
-def test_csv_has_a_line_a_metric(hashbench: CommandLine) -> None:
-    lines = list(csv.DictReader(hashbench.done("eval two.npz --metric ap,ap_best --format csv").lines))
-    printed = hashbench.json("eval two.npz --metric ap,ap_best")["metrics"]
-    assert [line["metric"] for line in lines] == ["ap", "ap_best"]
-    for line in lines:
-        for key, value in printed[line["metric"]].items():
-            assert (float(line[key]) if line[key] else None) == value
-
-
-@codes_here
 def test_curves_and_pairs_are_written_as_csv_and_png(hashbench: CommandLine) -> None:
     """The relevant pair and another lie at distance 0, the third at 3: of two pairs one is right."""
     printed = hashbench.done("eval codes.npz --pairs 0.5 --curves curves").lines

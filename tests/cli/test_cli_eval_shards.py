@@ -18,7 +18,7 @@ from support.counts import shards_in
 from support.waiting import lives, until
 
 from hashbench.running.jobs.shards import CountTask
-from hashbench.scoring.evaluation.shard_total import locked_total, read_total
+from hashbench.scoring.evaluation.shard_total import locked_total
 
 N = 300
 BITS = 16
@@ -243,20 +243,6 @@ def test_a_damaged_file_is_refused(hashbench: CommandLine) -> None:
     assert "which can run code and is never opened here" in untouched(hashbench)
 
 
-def test_a_file_of_another_schema_or_edited_by_hand_is_refused(hashbench: CommandLine) -> None:
-    hashbench.done(KEEPING)
-    arrays = dict(np.load("sum.npz"))
-    about = arrays["about"].tobytes()
-    for old, new, line in [
-        (b'"schema_version":1', b'"schema_version":2', "has schema 2, but this version of hashbench reads schema 1"),
-        (b'"items":', b'"itens":', "unknown key 'entries.0.itens'"),
-        (b'"items":119', b'"items":118', "damaged: its counts are not those of its shards: name another file"),
-    ]:
-        assert old in about
-        np.savez("sum.npz", **{**arrays, "about": np.frombuffer(about.replace(old, new, 1), np.uint8)})
-        assert untouched(hashbench) == f"sum.npz: {line}"
-
-
 def test_one_driver_at_a_time(hashbench: CommandLine) -> None:
     with locked_total(Path("sum.npz")):
         line = hashbench.refused(KEEPING)
@@ -290,23 +276,7 @@ def test_a_wrong_shard_is_one_line_that_names_it(text: str, hashbench: CommandLi
     assert line.startswith("db-9.npz: ") and text in line
 
 
-def test_a_wrong_shard_ends_the_workers_and_the_others_are_kept(hashbench: CommandLine) -> None:
-    change(lambda shard: {"database_labels": shard["database_labels"] * 3})  # seen when it is counted
-    line = hashbench.refused(KEEPING, "--jobs 2")
-    assert line.startswith("db-9.npz: database_labels: multi-hot labels [n, labels] are 0 or 1")
-    kept = read_total(Path("sum.npz"))
-    assert kept is None or "db-9.npz" not in [entry.file for entry in kept.entries]
-
-
 def test_zeros_and_minus_ones_are_one_and_the_same_bit(hashbench: CommandLine, whole: dict[str, Any]) -> None:
     """A bit is set where its value is above 0, whatever the other shards hold: their values need not agree."""
     change(lambda shard: {"database_codes": 2 * shard["database_codes"].astype(np.int8) - 1})
     assert values_of(hashbench.json(SHARDS)) == whole
-
-
-def test_shards_of_bits_by_items(hashbench: CommandLine, whole: dict[str, Any]) -> None:
-    for path in [Path("queries.npz"), *Path().glob("db-*.npz")]:
-        np.savez(path, **{key: array.T for key, array in np.load(path).items()})
-    printed = values_of(hashbench.json(SHARDS))
-    assert "queries.npz: codes are bits x items" in printed["notes"]
-    assert printed == {**whole, "notes": printed["notes"]}

@@ -92,12 +92,3 @@ def test_the_same_array_for_both_is_warned_of_unless_one_decides() -> None:
 def test_what_is_no_row_is_said_in_one_line(given: Any, says: str) -> None:
     with one_line(text=says):
         hashbench.score(np.eye(2, 4), np.eye(4), [0, 1], np.arange(4), exclude_self=given)
-
-
-@pytest.mark.parametrize("what", ["order", "labels"])
-def test_the_same_items_in_another_order_or_with_other_labels_are_not_the_same(what: str) -> None:
-    codes, labels = itself()
-    other = labels[::-1] if what == "labels" else labels
-    shuffled = codes[::-1] if what == "order" else codes
-    with one_line("not the same items in the same order"):
-        hashbench.score(codes, shuffled, labels, other, exclude_self=True)

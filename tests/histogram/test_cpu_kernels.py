@@ -169,14 +169,6 @@ def test_ids_that_differ_by_more_than_a_real_number_can_tell_are_not_one_class(k
         assert counts[:, 0].tolist() == [[1, 1], [1, 1]]
 
 
-@pytest.mark.parametrize("kernel", KERNELS)
-def test_labels_that_are_not_0_and_1_are_never_written_past_the_counts(kernel: Kernel) -> None:
-    relevance = SharedLabelRelevance(np.array([[3, -1]]), np.array([[1, 1]]))
-    same = pack(np.zeros((1, 3), np.uint8))
-    assert len(relevance.levels) == 3
-    assert count(same, same, relevance, kernel=kernel).counts[0, 0].tolist() == [0, 0, 1]
-
-
 def test_few_pairs_are_counted_without_numba() -> None:
     script = """
 import sys, numpy as np

@@ -57,29 +57,6 @@ def test_the_mean_of_pr_area_is_the_area_under_the_mean_curve(drawn: CodeSet) ->
         assert mean(histogram, "pr_area") == pytest.approx(by_hand, abs=1e-14)
 
 
-@given(code_sets(max_items=20))
-def test_pr_area_with_a_cutoff_reads_the_first_ranks_only(drawn: CodeSet) -> None:
-    histogram = counted(drawn)
-    if not histogram.n_relevant.any():
-        return
-    size = len(drawn.database)
-    assert mean(histogram, f"pr_area@{size}") == pytest.approx(mean(histogram, "pr_area"), abs=1e-14)
-    k = max(1, size // 2)
-    kept = np.flatnonzero(histogram.n_relevant)
-    precision, recall = np.zeros((2, len(kept), histogram.n_bits + 1))
-    for row, q in enumerate(kept):
-        for radius in range(histogram.n_bits + 1):
-            ranks = min(k, int(histogram.at_distance[q, : radius + 1].sum()))
-            one = Histogram(histogram.counts[q : q + 1], histogram.levels)
-            if ranks:
-                precision[row, radius] = mean(one, f"precision@{ranks}")
-                recall[row, radius] = mean(one, f"recall@{ranks}")
-    p = precision.mean(axis=0)
-    r = recall.mean(axis=0)
-    area = p[0] * r[0] + (np.diff(r) * (p[1:] + p[:-1]) / 2).sum()
-    assert mean(histogram, f"pr_area@{k}") == pytest.approx(area, abs=1e-13)
-
-
 def test_the_shares_of_pairs_are_those_of_a_loop_over_all_pairs() -> None:
     rng = np.random.default_rng(4)
     query = rng.integers(0, 2, (5, 6), np.uint8)

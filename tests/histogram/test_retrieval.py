@@ -89,14 +89,6 @@ def test_searches_that_cannot_be_are_refused(edit: Callable[[Any], Any], message
 
 
 @pytest.mark.parametrize(
-    "counts", [np.zeros((2, 2), int), np.array([[1, -1]]), np.ones((2, 2)), np.ones(3, int), np.zeros((0, 2), int)]
-)
-def test_a_contingency_that_cannot_be_is_refused(counts: np.ndarray) -> None:
-    with one_line(r"counts \[d, classes\] of some items"):
-        changed(sample(), contingency=counts)
-
-
-@pytest.mark.parametrize(
     "name, array, message",
     [
         ("n_items", None, "n_items"),

@@ -85,19 +85,6 @@ def test_a_database_in_pieces_is_the_database_whole(drawn: CodeSet, data: st.Dat
     assert counted.counts.sum() == truth.sum()
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-@given(drawn=code_sets())
-@settings(max_examples=20)
-def test_a_tensor_is_packed_as_an_array_is(drawn: CodeSet, dtype: torch.dtype) -> None:
-    packed = torch_kernel.pack(torch.from_numpy(drawn.database).to(dtype))
-    truth = pack(drawn.database)
-    assert packed.shape == truth.shape
-    assert np.array_equal(packed.to_host().words, truth.words)
-    part = slice(1, len(drawn.database))
-    assert np.array_equal(packed[part].to_host().words, truth[part].words)
-    assert histogram.count(packed, packed[:1], from_labels(np.zeros(len(packed), int), np.zeros(1, int))).n_bits
-
-
 @needs_triton
 def test_where_the_kernel_does_not_compile_matrix_products_count(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch

@@ -11,7 +11,7 @@ from hashbench.scoring.histogram import Histogram
 from hashbench.scoring.metrics import Metrics, evaluate_with_extremes
 
 # The parts of the closed forms: they are exact to the last place, which a metric, a mean of their sums, does not show.
-from hashbench.scoring.metrics._formula import Groups, rank_sums
+from hashbench.scoring.metrics._formula import Groups
 from hashbench.scoring.metrics._prefix import STEP, TABLE, discount, harmonic
 from hashbench.scoring.metrics.ap import half_width, mass
 
@@ -90,16 +90,6 @@ def test_sums_far_down_the_ranking_are_those_of_their_terms(sums: object, start:
     assert prefix.far.high.nbytes < 1 << 20
     truth = math.fsum(prefix.term(np.arange(start + 1.0, stop + 1.0)))
     assert prefix.between(np.array([start]), np.array([stop])) == pytest.approx(truth, rel=2e-15, abs=0)
-
-
-def test_rank_sums_are_the_sums_they_stand_for() -> None:
-    start = np.array([0, 0, 5, 1000])
-    length = np.array([0, 1, 7, 400])
-    inverse, offset = rank_sums(start, length)
-    for index, (n0, m) in enumerate(zip(start.tolist(), length.tolist(), strict=True)):
-        assert inverse[index] == pytest.approx(float(sum(Fraction(1, n0 + j) for j in range(1, m + 1))), abs=1e-15)
-        exact = float(sum(Fraction(j - 1, n0 + j) for j in range(1, m + 1)))
-        assert offset[index] == pytest.approx(exact, abs=1e-13)
 
 
 @pytest.mark.parametrize(

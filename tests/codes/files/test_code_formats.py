@@ -1,6 +1,5 @@
 """Every format, value, layout and naming that codes come in gives the same codes and the same relevance."""
 
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -88,16 +87,6 @@ def test_real_values_are_binarised_above_0_and_zeros_are_counted(tmp_path: Path)
     assert "query_codes" in read.notes[0]
     assert "0 of 80 values are exactly 0" in read.notes[0]
     assert f"{n_zero} of 600 values are exactly 0" in read.notes[1]
-
-
-def test_zeros_of_sign_are_not_set_and_counted(tmp_path: Path) -> None:
-    codes = 2.0 * BITS[1] - 1
-    where = np.argwhere(codes == -1)[:7]
-    codes[tuple(where.T)] = 0
-    read = files.load(npz(tmp_path / "codes", arrays(lambda bits: 2.0 * bits - 1, database_codes=codes)))
-    assert_right(read)
-    assert len(read.notes) == 1
-    assert "database_codes: codes of -1 and +1 with zeros: 7 of 600 values" in read.notes[0]
 
 
 @pytest.mark.parametrize("n_bits", [7, 8, 12, 64, 65])
@@ -264,13 +253,6 @@ def test_two_names_of_one_role_are_asked_about(tmp_path: Path) -> None:
         files.load(mat(tmp_path / "codes", both))
 
 
-def test_codes_of_one_set_are_queries_and_database(tmp_path: Path) -> None:
-    read = files.load(npz(tmp_path / "codes", {"codes": BITS[1], "labels": IDS[1], "names": np.arange(30).astype(str)}))
-    assert np.array_equal(read.query.bits(), BITS[1]) and np.array_equal(read.database.bits(), BITS[1])
-    assert np.array_equal(read.relevance.query_labels, IDS[1])
-    assert np.array_equal(read.relevance.database_labels, IDS[1])
-
-
 def test_a_folder_with_two_runs_is_asked_about(tmp_path: Path) -> None:
     both = {prefix + name: array for prefix in ("a-", "b-") for name, array in renamed("DeepHash-pytorch").items()}
     folder = npy(tmp_path / "codes", both)
@@ -310,14 +292,6 @@ def test_arrays_of_any_number_of_axes_are_read_as_they_are(
     stored = files.arrays_in(write(tmp_path / "codes", {"items": items}))["items"]()
     assert stored.shape == shape
     np.testing.assert_array_equal(stored.whole(), items)
-
-
-def test_arrays_that_are_not_asked_for_may_be_anything(tmp_path: Path) -> None:
-    path = npz(tmp_path / "codes", arrays())
-    with zipfile.ZipFile(path, "a") as archive:
-        archive.writestr("param.npy", b"not an array")
-        archive.writestr("readme.txt", b"hello")
-    assert_right(files.load(path))
 
 
 def test_a_code_length_of_0_is_refused() -> None:

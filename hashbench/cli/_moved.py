@@ -115,7 +115,7 @@ OPTIONS = {
 # former values of options of today, by how they begin
 VALUES = {
     "eval": {
-        "hashnet-caffe": "--as hashnet drops a query without relevant items in the first R, of which Caffe's code made 0",
+        "hashnet-caffe": "--as hashnet drops a query without relevant items in the first R, which Caffe's made 0",
         "train-codes=": "score these codes as the database, and the report counts the queries among them as leak",
     },
 }

@@ -38,13 +38,13 @@ def test_pieces_and_blocks_do_not_show(seed: int, n_bits: int, n: int, block: in
         patch.setattr("hashbench.scoring.codes.distinct.DISTINCT_BLOCK", block)
         for start, stop in pairwise([0, *sorted(min(cut, n) for cut in cuts), n]):
             tally.add(pack(bits[start:stop]))
-        found = tally.diagnostics()
+        result = tally.diagnostics()
     dead = [bit for bit in range(n_bits) if len(set(bits[:, bit])) == 1]
-    assert found.dead == tuple(dead)
-    assert found.n_distinct == len(set(map(bytes, bits)))
-    assert found.n_items == n
-    assert found.n_bits == n_bits
-    np.testing.assert_array_equal(found.ones, bits.mean(axis=0))
+    assert result.dead == tuple(dead)
+    assert result.n_distinct == len(set(map(bytes, bits)))
+    assert result.n_items == n
+    assert result.n_bits == n_bits
+    np.testing.assert_array_equal(result.ones, bits.mean(axis=0))
 
 
 @given(st.permutations(range(11)), st.integers(1, 11), st.integers(1, 11), st.sampled_from([1, 2]))

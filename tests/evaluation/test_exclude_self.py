@@ -40,11 +40,11 @@ def test_each_query_is_scored_as_against_a_database_without_itself(
     n_queries = len(codes.query)
     n_items = len(codes.database)
     n_bits = codes.query.shape[1]
-    own = np.array(data.draw(st.lists(st.integers(-1, n_items - 1), min_size=n_queries, max_size=n_queries)))
+    own_rows = np.array(data.draw(st.lists(st.integers(-1, n_items - 1), min_size=n_queries, max_size=n_queries)))
     weights = np.random.default_rng(n_bits).integers(0, 4, n_bits) if weighted else None
     names = NAMES if weighted else [*NAMES, *AT_RADII]
-    scores = score(codes, names, ties, weights=weights, exclude_self=own)
-    truth = [alone(codes, q, int(row), names, ties, weights) for q, row in enumerate(own)]
+    scores = score(codes, names, ties, weights=weights, exclude_self=own_rows)
+    truth = [alone(codes, q, int(row), names, ties, weights) for q, row in enumerate(own_rows)]
     for name in names:
         np.testing.assert_allclose(scores.per_query(name), [one[name][0] for one in truth], atol=1e-13, err_msg=name)
         ends = [one[name][1] for one in truth if one[name][1] is not None]
@@ -61,8 +61,10 @@ def itself(n_bits: int = 3) -> tuple[np.ndarray, np.ndarray]:
 def test_true_is_row_by_row(ties: Any) -> None:
     codes, labels = itself()
     for other in (codes, codes.copy()):
-        found = hashbench.score(codes, other, labels, labels, NAMES, ties, exclude_self=True)
-        assert str(found) == str(hashbench.score(codes, other, labels, labels, NAMES, ties, exclude_self=np.arange(12)))
+        result = hashbench.score(codes, other, labels, labels, NAMES, ties, exclude_self=True)
+        assert str(result) == str(
+            hashbench.score(codes, other, labels, labels, NAMES, ties, exclude_self=np.arange(12))
+        )
     included = hashbench.score(codes, codes, labels, labels, "mrr", exclude_self=False)["mrr"]
     left_out = hashbench.score(codes, codes, labels, labels, "mrr", exclude_self=True)["mrr"]
     assert included is not None and left_out is not None and included > left_out

@@ -31,8 +31,8 @@ def drawn(seed: int = 0) -> tuple[np.ndarray, ...]:
 def test_levels_of_pairs_that_are_shared_labels_score_as_these(ties: Any, options: dict[str, Any]) -> None:
     query, database, *labels = drawn()
     level = labels[0].astype(np.int64) @ labels[1].T
-    found = hashbench.score(query, database, level, None, NAMES, ties, **options)
-    assert found.to_dict() == hashbench.score(query, database, *labels, NAMES, ties, **options).to_dict()
+    scores = hashbench.score(query, database, level, None, NAMES, ties, **options)
+    assert scores.to_dict() == hashbench.score(query, database, *labels, NAMES, ties, **options).to_dict()
 
 
 @pytest.mark.parametrize("ties", POLICIES)
@@ -42,8 +42,8 @@ def test_levels_of_classes_are_those_of_their_items(ties: Any) -> None:
     level = rng.integers(0, 4, (5, 3))
     classes = rng.integers(-2, 3, 40)
     pairs = np.where(classes < 0, 0, level[:, classes])
-    found = hashbench.score(query, database, level, classes, NAMES, ties)
-    assert found.to_dict() == hashbench.score(query, database, pairs, None, NAMES, ties).to_dict()
+    scores = hashbench.score(query, database, level, classes, NAMES, ties)
+    assert scores.to_dict() == hashbench.score(query, database, pairs, None, NAMES, ties).to_dict()
     one_hot = hashbench.score(query, database, np.eye(3)[[0, 1, 2, 1, 0]], classes, NAMES, ties)
     assert one_hot.to_dict() == hashbench.score(query, database, [0, 1, 2, 1, 0], classes, NAMES, ties).to_dict()
 

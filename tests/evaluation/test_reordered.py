@@ -41,7 +41,7 @@ def test_it_is_the_mean_over_all_draws_of_the_tied_items(n_bits: int, k: int, m:
     z[3:] = RNG.integers(-2, 3, (3, n_bits))  # products of different codes are equal
     neighbours = np.stack([RNG.permutation(12)[:k] for _ in range(6)])
     neighbours[0, 1:] = -1
-    found = reordered_recall(pack(z > 0), pack(items), z, neighbours, m)
+    recall = reordered_recall(pack(z > 0), pack(items), z, neighbours, m)
     for at in range(6):
         near = {int(item) for item in neighbours[at] if item >= 0}
-        assert found[at] == pytest.approx(float(expected(z[at] > 0, items, z[at], near, k, min(m, 12))))
+        assert recall[at] == pytest.approx(float(expected(z[at] > 0, items, z[at], near, k, min(m, 12))))

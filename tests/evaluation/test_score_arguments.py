@@ -31,9 +31,9 @@ def example(n_bits: int = 12) -> tuple[np.ndarray, ...]:
 def test_packed_codes_score_as_their_bits(n_bits: int, order: Any) -> None:
     query, database, *labels = example(n_bits)
     packed = [np.packbits(bits, axis=1, bitorder=order) for bits in (query, database)]
-    found = hashbench.score(*packed, *labels, "ap", bits=n_bits, bit_order=order)
-    assert found.to_dict() == hashbench.score(query, database, *labels, "ap").to_dict()
-    assert found.n_bits == n_bits
+    result = hashbench.score(*packed, *labels, "ap", bits=n_bits, bit_order=order)
+    assert result.to_dict() == hashbench.score(query, database, *labels, "ap").to_dict()
+    assert result.n_bits == n_bits
 
 
 ONES = np.full((4, 2), 255, np.uint8)
@@ -217,5 +217,5 @@ def test_an_array_without_plain_values_is_refused_by_name(kind: str, argument: s
 @pytest.mark.parametrize("kind", TAKEN)
 def test_every_kind_of_array_with_plain_values_is_taken(kind: str) -> None:
     wanted = hashbench.score(PLAIN, PLAIN[::-1], PLAIN, PLAIN[::-1]).to_dict()
-    found = hashbench.score(TAKEN[kind](), PLAIN[::-1], TAKEN[kind](), PLAIN[::-1]).to_dict()
-    assert found == wanted
+    result = hashbench.score(TAKEN[kind](), PLAIN[::-1], TAKEN[kind](), PLAIN[::-1]).to_dict()
+    assert result == wanted

@@ -65,16 +65,16 @@ def test_any_shards_in_any_order_are_the_whole(
     write_total(folder / "counts.npz", total)
     kept = read_total(folder / "counts.npz")
     assert kept is not None and kept.entries == total.entries and len(kept.entries) == len(bounds)
-    for found in (total, kept):
-        assert found.evidence.n_items == len(codes.database)
-        assert found.evidence.histogram.sha256() == expected.sha256()
-        assert found.evidence.without_class == whole.relevance.without_class()
+    for total_or_kept in (total, kept):
+        assert total_or_kept.evidence.n_items == len(codes.database)
+        assert total_or_kept.evidence.histogram.sha256() == expected.sha256()
+        assert total_or_kept.evidence.without_class == whole.relevance.without_class()
         alike = diagnostics.diagnose(whole.database)
-        of = found.evidence.tally.diagnostics()
-        assert of.n_items == alike.n_items
-        assert of.n_distinct == alike.n_distinct
-        assert of.dead == alike.dead
-        np.testing.assert_array_equal(of.ones, alike.ones)
+        diagnosed = total_or_kept.evidence.tally.diagnostics()
+        assert diagnosed.n_items == alike.n_items
+        assert diagnosed.n_distinct == alike.n_distinct
+        assert diagnosed.dead == alike.dead
+        np.testing.assert_array_equal(diagnosed.ones, alike.ones)
 
 
 def test_distinct_codes_beyond_the_limit_stay_beyond_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,8 +26,6 @@ from hashbench.scoring.relevance.labels import ClassRelevance, Relevance, from_l
 needs_cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device here")
 needs_triton = pytest.mark.skipif(find_spec("triton") is None, reason="no Triton here")
 
-DTYPES = [torch.bool, torch.uint8, torch.int64, torch.uint16, torch.bfloat16, torch.float16, torch.float64]
-
 
 def on_numba(drawn: CodeSet) -> histogram.Histogram:
     return histogram.count(pack(drawn.query), pack(drawn.database), drawn.relevance)

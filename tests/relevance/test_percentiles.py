@@ -1,6 +1,5 @@
 """Distances by rank, against the whole matrix of distances, sorted."""
 
-
 import numpy as np
 import pytest
 from hypothesis import given

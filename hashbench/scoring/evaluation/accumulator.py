@@ -103,7 +103,7 @@ class ScoreAccumulator:
             raise HashbenchError(f"{side}_labels: {len(batch_labels)} rows, {side}_codes has {len(batch)}: one each")
         for codes_before, labels_before, _ in self._batches(side)[:1]:
             if codes_before.n_bits != batch.n_bits:
-                bits = f"{batch.n_bits} bits after batches of {codes_before.n_bits}"
+                bits = f"{batch.n_bits} bits after batches of {codes_before.n_bits} bits"
                 raise HashbenchError(f"{side}_codes: a batch of {bits}: all must agree")
             if _kind(labels_before) != _kind(batch_labels):
                 kinds = f"{_kind(batch_labels)} after batches of {_kind(labels_before)}"

@@ -54,26 +54,23 @@ def test_what_is_no_matrix_of_numbers_may_be_beside_one(tmp_path: Path) -> None:
         arrays["complex"]().whole()
 
 
-@pytest.mark.parametrize("order", ["<", ">"])
 @pytest.mark.parametrize("compressed", [False, True])
 @pytest.mark.parametrize("kind", [0, 8, 14, 25, 9])
-def test_values_of_a_type_that_matlab_has_not_are_refused_before_scipy_ends_the_process(
-    tmp_path: Path, order: str, compressed: bool, kind: int
+def test_values_of_no_type_of_matlabs_are_refused_before_scipy_ends_the_process(
+    tmp_path: Path, compressed: bool, kind: int
 ) -> None:
-    """The file is written by hand: a matrix of double, [2, 1], whose values are of another type than 9 but for one."""
-    parts = [(6, struct.pack(f"{order}II", 6, 0)), (5, struct.pack(f"{order}ii", 2, 1)), (1, b"B" + bytes(7))]
-    sizes = [8, 8, 1]
-    tags = [struct.pack(f"{order}II", of_part, size) for (of_part, _), size in zip(parts, sizes, strict=True)]
-    values = struct.pack(f"{order}II", kind, 16) + struct.pack(f"{order}dd", 3, 4)
-    content = b"".join(tag + part for tag, (_, part) in zip(tags, parts, strict=True)) + values
-    variable = struct.pack(f"{order}II", 14, len(content)) + content
+    path = tmp_path / "codes.mat"
+    scipy.io.savemat(path, {"B": np.array([[3.0], [4.0]])})
+    content = bytearray(path.read_bytes())
+    assert content[176] == 9  # the type of the values, double, behind the class, the shape and the name
+    content[176] = kind
+    variable = content[128:]
     if compressed:
         deflated = zlib.compress(variable)
-        variable = struct.pack(f"{order}II", 15, len(deflated)) + deflated
-    head = b"MATLAB 5.0 MAT-file".ljust(124) + struct.pack(f"{order}H", 0x0100) + (b"IM" if order == "<" else b"MI")
-    (tmp_path / "codes.mat").write_bytes(head + variable)
+        variable = struct.pack("<II", 15, len(deflated)) + deflated
+    path.write_bytes(content[:128] + variable)
     if kind == 9:
-        assert arrays_in(tmp_path / "codes.mat")["B"]().whole().tolist() == [[3], [4]]
+        assert arrays_in(path)["B"]().whole().tolist() == [[3], [4]]
     else:
         with one_line("damaged: the values of a matrix are no numbers"):
-            arrays_in(tmp_path / "codes.mat")
+            arrays_in(path)

@@ -113,7 +113,10 @@ def test_other_spellings_have_one_canonical_name(written: str, canonical: str) -
         ("R@1", "metric 'r@1': recall@k is the share of the relevant items that is retrieved; the share of queries"),
         ("r", "recall@k is the share"),
         ("rprec@5", "unknown metric 'rprec'"),
-        ("hit@1", "metric 'hit@1': recall@k is the share of the relevant items that is retrieved; the share of queries"),
+        (
+            "hit@1",
+            "metric 'hit@1': recall@k is the share of the relevant items that is retrieved; the share of queries",
+        ),
         ("f1", "cutoff is required"),
         ("mrr@r2", "mrr does not take @r2: write mrr@100"),
     ],

@@ -100,7 +100,7 @@ def reverse_bits(rows: NDArray[np.uint8]) -> None:
 def is_packed(values: Any, n_bits: int | None) -> bool:
     """True where an array or a tensor is [n, ceil(n_bits / 8)] bytes, eight bits in each; one bit is never packed."""
     is_bytes = str(values.dtype).removeprefix("torch.") in ("uint8", "int8") and len(values.shape) == 2
-    return n_bits is not None and n_bits > 1 and is_bytes and values.shape[1] == -(-n_bits // 8)
+    return bool(n_bits is not None and n_bits > 1 and is_bytes and values.shape[1] == -(-n_bits // 8))
 
 
 def unsigned(packed: NDArray[Any]) -> NDArray[np.uint8]:

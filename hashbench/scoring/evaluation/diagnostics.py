@@ -67,7 +67,7 @@ class Tally:
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """All that was counted, as arrays by name; ``of_arrays`` makes a tally of them again."""
-        arrays = {"n_items": np.array([self.n_items]), "ones": self._ones}
+        arrays: dict[str, NDArray[Any]] = {"n_items": np.array([self.n_items]), "ones": self._ones}
         if self._distinct.known is not None:
             arrays["distinct"] = self._distinct.known
         return arrays

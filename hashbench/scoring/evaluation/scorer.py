@@ -94,7 +94,7 @@ class Scorer:
         progress: bool = True,
     ) -> "Scorer":
         """The scorer of saved codes, which are inspected; with ``exclude_self`` a query is found by its id or row."""
-        rows = None
+        rows: Ints | None = None
         if exclude_self:
             rows = saved.rows_in_database()
             if rows is None:
@@ -228,7 +228,7 @@ def score(
             neighbour_lists.checked_ids("neighbours", rows, len(query), len(database)), len(database)
         )
         default = neighbour_lists.default_metrics(relevance.ids.shape[1])
-    own_rows = None
+    own_rows: Ints | None = None
     if exclude_self is True:
         if not is_same(on_cpu(query), on_cpu(database), relevance):
             raise HashbenchError(NOT_SAME)

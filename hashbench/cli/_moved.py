@@ -115,6 +115,13 @@ OPTIONS = {
     },
     "results import": {"--bit-order": "--layout {}"},
 }
+# former values of options of today, by how they begin
+VALUES = {
+    "eval": {
+        "hashnet-caffe": "--as hashnet drops a query without relevant items in the first R, which Caffe's made 0",
+        "train-codes=": "score these codes as the database, and the report counts the queries among them as leak",
+    },
+}
 COMMANDS = {
     "results list": "list runs",
     "results show": "show",
@@ -149,6 +156,9 @@ def options_of_today(command: str, words: Sequence[str]) -> list[str]:
             raise HashbenchError(f"{option} of hashbench {command} needs a value, and is now {new.format('VALUE')}")
         note(f"note: {option} of hashbench {command} is now {new.format(value)}")
         today += [part.format(value) for part in new.split()]
+    for former, advice in VALUES.get(command, {}).items():
+        if any(word.rpartition("--as=")[2].rpartition("--array=")[2].startswith(former) for word in today):
+            raise HashbenchError(f"{former.strip('=')} of hashbench {command} is gone: {advice}")
     return today
 
 

@@ -10,7 +10,10 @@ KINDS = ("query", "database", "train")
 _LAYOUT = {"--bits": "--layout {}", "--bit-order": "--layout {}"}
 _ARRAYS = {f"--{kind}-{what}": f"--array {kind}-{what}={{}}" for kind in KINDS for what in ("codes", "labels", "ids")}
 _SHARDS = "hashbench eval-shards counts a database in several files"
-_BUDGET = {"--budget": "a table at a budget is TABLE@BUDGET"}
+_OF_TABLES = {
+    "--budget": "a table at a budget is TABLE@BUDGET",
+    "--splits": 'repeats = "splits" in the file of the table makes repeat r with seed r on split r',
+}
 _VALUES = {
     "loss=map": "loss=ndcg, or loss=auc",
     "loss=precision": "loss=ndcg, or loss=auc",
@@ -58,7 +61,7 @@ OPTIONS = {
     },
     "bench": {"--weights": "hashbench features DATASET --model MODEL --weights FILE, then --features NAME"},
     "run": {
-        **_BUDGET,
+        **_OF_TABLES,
         "--cores": "--ray cores={}",
         "--memory": "--ray memory={}",
         "--processes": "one process trains a run, and --jobs N makes N runs side by side",
@@ -71,11 +74,11 @@ OPTIONS = {
         "--top": "the five queries that differ most are shown, and hashbench eval --per-query FILE writes all",
     },
     "show": {"--kind": "hashbench show KIND/NAME, such as method/itq"},
-    "status": _BUDGET,
-    "bundle": {**_BUDGET, "--seeds": "all seeds that are stored are packed"},
+    "status": _OF_TABLES,
+    "bundle": {**_OF_TABLES, "--seeds": "all seeds that are stored are packed"},
     "verify": {"--rows-only": "status 1 and the last line say that no run was scored again"},
     "table": {
-        **_BUDGET,
+        **_OF_TABLES,
         "--figures": "the options --all --write write the figures too",
         "--distinct": "distinct = true in the file of the table, or hashbench show RUN",
     },
@@ -112,6 +115,13 @@ OPTIONS = {
     },
     "results import": {"--bit-order": "--layout {}"},
 }
+# former values of options of today, by how they begin
+VALUES = {
+    "eval": {
+        "hashnet-caffe": "--as hashnet drops a query without relevant items in the first R, which Caffe's made 0",
+        "train-codes=": "score these codes as the database, and the report counts the queries among them as leak",
+    },
+}
 COMMANDS = {
     "results list": "list runs",
     "results show": "show",
@@ -146,6 +156,9 @@ def options_of_today(command: str, words: Sequence[str]) -> list[str]:
             raise HashbenchError(f"{option} of hashbench {command} needs a value, and is now {new.format('VALUE')}")
         note(f"note: {option} of hashbench {command} is now {new.format(value)}")
         today += [part.format(value) for part in new.split()]
+    for former, advice in VALUES.get(command, {}).items():
+        if any(word.rpartition("--as=")[2].rpartition("--array=")[2].startswith(former) for word in today):
+            raise HashbenchError(f"{former.strip('=')} of hashbench {command} is gone: {advice}")
     return today
 
 

@@ -42,7 +42,6 @@ Jobs = Annotated[
 Device = Annotated[str, Option(help="auto, cpu, cuda or cuda:N.")]
 TrainingDevice = Annotated[str, Option(help="auto, cpu, cpu:N (threads), cuda or cuda:N.")]
 SEEDS = "Runs of each cell, with seeds 0 to N - 1."
-Splits = Annotated[int, Option(min=1, help="Splits, by N seeds from the protocol's on.")]
 SplitSeed = Annotated[int | None, Option(min=0, max=2**32 - 1, help="Seed of the split. Default: the protocol's.")]
 TABLES = complete("tables", "figures")
 

@@ -6,7 +6,6 @@ from typing import Annotated
 from typer import Argument, Option
 
 from hashbench.cli._command import lines
-from hashbench.cli._options import Splits
 from hashbench.cli._terminal import rows_read
 from hashbench.cli.catalogue import complete
 from hashbench.foundation.errors import counted, retold
@@ -22,7 +21,6 @@ def command(
         str, Argument(metavar="TABLE[@BUDGET]", help="See hashbench list tables.", autocompletion=complete("tables"))
     ],
     out: Annotated[Path | None, Option("--out", "-o", help="The archive. Default: TABLE-bundle.zip.")] = None,
-    splits: Splits = 1,
     no_codes: Annotated[bool, Option("--no-codes", help="Leave the codes out.")] = False,
     by: Annotated[str | None, Option("--by", metavar="NAME", help="Who made the rows; results merge keeps it.")] = None,
 ) -> Sheet | None:
@@ -34,7 +32,7 @@ def command(
     with retold(lambda fault: f"--by {fault}", ValueError):
         by = None if by is None else maker_name(by)
     name, _, budget = table.partition("@")
-    order = Order(name, budget or None, splits, codes=not no_codes, maker=by)
+    order = Order(name, budget or None, codes=not no_codes, maker=by)
     path = out or Path(f"{order.folder}.zip")
     require_output(path)
     packed = pack(order, path, rows_read(), note)

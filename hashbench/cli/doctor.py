@@ -59,7 +59,7 @@ def _installation() -> dict[str, Any]:
     for name, known in official.items():
         if not known.path.is_file():
             absent[name] = known.remedy
-        elif not weights.identify(name, known, known.path, is_given=False).official:  # its name is no proof
+        elif not weights.identify(name, known, known.path).official:  # its name is no proof
             absent[name] = f"{known.path} is not the official file, or damaged: {known.remedy}"
         elif known.package:
             packages[name] = known.package

@@ -35,7 +35,7 @@ def command(
         Option(
             metavar="FORM",
             help="numpy: arrays and a script; onnx: a model (the extra onnx); torch: a program of torch.export. With "
-            "--codes: faiss, pgvector, sqlite-vec, milvus, usearch, numpy.",
+            "--codes: faiss, pgvector, sqlite-vec, milvus, usearch, sentence-transformers, numpy.",
         ),
     ],
     out: Annotated[Path | None, Option(metavar="FOLDER", help="A new folder. Default: RUN-FORM, here.")] = None,

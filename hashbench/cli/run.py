@@ -8,7 +8,7 @@ from typing import Annotated, NamedTuple
 from typer import Argument, Exit, Option
 
 from hashbench.cli._fill import fill_tables
-from hashbench.cli._options import SEEDS, TABLES, Device, Jobs, Splits, pairs_of
+from hashbench.cli._options import SEEDS, TABLES, Device, Jobs, pairs_of
 from hashbench.cli._terminal import duration
 from hashbench.foundation.errors import HashbenchError, printable
 from hashbench.foundation.execution import Execution
@@ -32,7 +32,6 @@ def command(
         list[str], Argument(metavar="TABLE[@BUDGET]...", help="Tables or figures.", autocompletion=TABLES)
     ],
     seeds: Annotated[int, Option(min=1, help=SEEDS)] = 1,
-    splits: Splits = 1,
     only: Annotated[
         list[str] | None, Option(metavar="KEY=VALUE", help="Only runs of this method, bits, seed, ...; repeatable.")
     ] = None,
@@ -71,7 +70,7 @@ def command(
     if cluster.address is None and not dry_run:
         require_device(device)
     store = Store.default()
-    specs = [figures.cells_of(table, splits) for table in tables]
+    specs = [figures.cells_of(table) for table in tables]
     chosen = pairs_of(only or [], "--only", "bits=32")
     work = work_of(specs, seeds, store, only=chosen, retry_failed=retry_failed, dry_run=dry_run)
     if dry_run:

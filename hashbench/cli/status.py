@@ -4,7 +4,7 @@ from typing import Annotated
 
 from typer import Argument, Context, Option
 
-from hashbench.cli._options import TABLES, Splits, program
+from hashbench.cli._options import TABLES, program
 from hashbench.cli._terminal import leave_out, rows_read
 from hashbench.foundation.progress import with_bar
 from hashbench.foundation.registry import each_usable
@@ -23,7 +23,6 @@ def command(
         str | None, Argument(metavar="TABLE[@BUDGET]", help="A table or figure.", autocompletion=TABLES)
     ] = None,
     seeds: Annotated[int, Option(min=1, help="Look for seeds 0 .. SEEDS - 1.")] = 1,
-    splits: Splits = 1,
 ) -> Sheet:
     """Show which cells of a table are done, partly done, failed, missing or not available yet: a sign for each cell.
 
@@ -38,12 +37,12 @@ def command(
     stored = RowsByRun(lines, leave_out)
     past = Past.of_lines(lines)
     if table is not None:
-        status = table_status(figures.cells_of(table, splits), stored, past, seeds)
+        status = table_status(figures.cells_of(table), stored, past, seeds)
         runs = {run for cell in status.cells.values() for run in cell.runs}
         return sheet_of(status, seeds, [run for run in cut_off if run.run in runs])
 
     def status_of(name: str) -> TableStatus:
-        return table_status(figures.cells_of(name, splits), stored, past, seeds)
+        return table_status(figures.cells_of(name), stored, past, seeds)
 
     names = [*spec.names(), *figures.names_with_own_cells()]
     usable = each_usable(names, status_of, leave_out)

@@ -6,7 +6,6 @@ from typing import Annotated, Any
 from typer import Argument, Context, Option, echo
 
 from hashbench.cli._command import Answer
-from hashbench.cli._options import Splits
 from hashbench.cli._terminal import leave_out, print_each_error_once, rows_read
 from hashbench.cli.catalogue import complete
 from hashbench.cli.figure import filled, filled_figures, requested
@@ -35,15 +34,13 @@ def command(
     ] = None,
     every: Annotated[bool, Option("--all", help="Every declared table.")] = False,
     interval: Annotated[bool, Option("--interval", help="Show the [worst, best] AP over all orders of ties.")] = False,
-    splits: Splits = 1,
     check: Annotated[bool, Option("--check", help="Exit 1 if a cell is outside its tolerance.")] = False,
     write: Annotated[bool, Option("--write", help="Write results/tables/; --all: figures and README.md too.")] = False,
 ) -> Answer:
     r"""Render tables from the stored rows; a cell without a measurement is blank.
 
-    The values are of runs on the protocol's own split. With --splits N they are means over all runs on N splits, and
-    the table says so; so are those of a table whose file says repeats = "splits". The LaTeX cites papers by \cite;
-    --write puts their BibTeX entries beside it, in hashbench.bib.
+    The values are of runs on the protocol's own split; in a table whose file says repeats = "splits" repeat r is of
+    split r. The LaTeX cites papers by \cite; --write puts their BibTeX entries beside it, in hashbench.bib.
 
     TABLE@cpu is the table at the budget cpu of its methods.
 
@@ -58,7 +55,7 @@ def command(
     written: list[Path] = []
 
     def collected_table(name: str) -> Table:
-        declared = spec.load(name, splits)
+        declared = spec.load(name)
         if write:  # the bold values depend on the AP of each query
             written.extend(keep_query_scores(declared, rows, store))
         return collect(declared, rows, store)
@@ -75,7 +72,7 @@ def command(
         for_paper = context.params["output"] == "latex"
         of_tables = [sheet_of(table, interval=interval, for_paper=for_paper) for table in collected]
     if write:
-        whole = every and splits == 1 and len(collected) == len(names)
+        whole = every and len(collected) == len(names)
         with all_or_none():
             written += map(search_sheet.write, searches)
             written += files.write(

@@ -105,7 +105,7 @@ def side_of(name: str, explicit: Explicit, program: Sequence[str], *, exclude_se
         saved = files.load([Path(name)], explicit=explicit)
         for line in saved.notes:
             note(f"note: {line}")
-        histogram = Scorer.of_saved(saved, exclude_self=exclude_self).evidence().histogram
+        histogram = Scorer.of_saved(saved, exclude_self=exclude_self).evidence.histogram
         return Side(name, histogram, saved.query_ids, saved.query_labels)
     if "/" in name or name.endswith(SUFFIXES):
         raise HashbenchError(f"{name}: no such file or folder")

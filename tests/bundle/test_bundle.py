@@ -10,10 +10,8 @@ import pytest
 from support import stored_rows
 from support.bundles import content, names
 from support.command_line import CommandLine
-from support.on_digits import on_digits
 from support.toy_root import REPOSITORY, toy_root
 
-from hashbench.running.runs.guard import row_of
 from hashbench.running.runs.settings import recipes
 from hashbench.running.runs.store import Store
 from hashbench.showing.bundle.pack import rows_of
@@ -73,17 +71,6 @@ def test_it_holds_what_the_table_is_declared_by_and_no_more(bundle: Path) -> Non
     for name in root:
         assert content(bundle, f"root/{name}") == (REPOSITORY / name).read_bytes()
     assert [name for name in names(bundle) if name.startswith("splits/")] == ["splits/digits/s1-seed0.npz"]
-
-
-def test_several_splits(hashbench: CommandLine, results: Path, tmp_path: Path) -> None:
-    other = row_of(on_digits("lsh", {"bits": 12}, split_seed=1), Store(results))
-    assert other.run not in hashbench.json("bundle digits -o", tmp_path / "1.zip")["rows"]
-    path = tmp_path / "2.zip"
-    code, out, _ = hashbench("bundle digits --splits 2 -o", path)
-    assert code == 0 and "4 rows, 4 with counts, 4 with codes, 2 id lists: " in out
-    assert {"splits/digits/s1-seed0.npz", "splits/digits/s1-seed1.npz"} < set(names(path))
-    assert b"--root digits_splits2-bundle/root table digits --splits 2\n" in content(path, "README.md")
-    hashbench.done("verify", path)
 
 
 def test_runs_without_files_are_named(hashbench: CommandLine, results: Path, tmp_path: Path) -> None:

@@ -86,16 +86,6 @@ def test_ids_can_be_in_files_of_their_own(hashbench: CommandLine) -> None:
     assert "3 queries are in the database, by their ids" in hashbench.done("eval codes.npz", options).out
 
 
-def test_trec_files_hold_no_query_as_its_own_item(hashbench: CommandLine) -> None:
-    codes = np.array([[0, 0], [0, 0], [0, 1]], np.uint8)
-    rows = np.array([1, 0])
-    save(codes, np.ones(3, int), rows, query_ids=rows, database_ids=np.arange(3))
-    hashbench.done(LEFT_OUT, "--trec trec")
-    lines = ["q0 Q0 d0 1 2", "q0 Q0 d2 2 1", "q1 Q0 d1 1 2", "q1 Q0 d2 2 1"]
-    assert Path("trec/run.txt").read_text() == "".join(f"{line} hashbench\n" for line in lines)
-    assert Path("trec/qrels.txt").read_text() == "q0 0 d0 1\nq0 0 d2 1\nq1 0 d1 1\nq1 0 d2 1\n"
-
-
 def test_a_note_says_that_it_may_be_meant_or_that_nothing_is_left_out(hashbench: CommandLine) -> None:
     rows = np.array([4, 2, 9])
     save(*arrays(), np.arange(N), "same.npz")
@@ -110,12 +100,6 @@ def test_a_note_says_that_it_may_be_meant_or_that_nothing_is_left_out(hashbench:
     answer = hashbench.done("eval ids.npz --exclude-self --array query-ids=others.npy")
     assert answer.err == "note: --exclude-self: no query is in the database, by the ids\n"
     assert "left out of their own" not in answer.out
-
-
-def test_a_query_without_its_twin_is_no_leak(hashbench: CommandLine) -> None:
-    save(np.eye(4, 5, dtype=np.uint8), np.zeros(4, int), np.arange(4))
-    for command, n_twins in {"eval codes.npz": 4, LEFT_OUT: 0}.items():
-        assert hashbench.json(command)["leak"]["twins_in_database"] == n_twins
 
 
 def test_items_without_a_class_are_counted(hashbench: CommandLine) -> None:

@@ -31,7 +31,7 @@ def test_weights_rank_the_database(hashbench: CommandLine) -> None:
     assert truth == pytest.approx(17 / 24)  # 1/2 (1/1 + 2/3) / 2 + 1/2 (1/2 + 2/3) / 2
     save(bit_weights=WEIGHTS)
     np.save("weights.npy", WEIGHTS * 7)
-    for place in ("bit_weights", "codes.npz:bit_weights", "weights.npy"):
+    for place in ("codes.npz", "codes.npz:bit_weights", "weights.npy"):
         assert ap(hashbench, place) == pytest.approx(truth)
     scores = library.score(QUERY, DATABASE, [0], LABELS, ["ap"], weights=WEIGHTS)
     assert scores["ap"] == pytest.approx(truth)
@@ -45,17 +45,10 @@ def test_activations_of_the_queries_rank_by_the_asymmetric_distance(hashbench: C
     # -<z, b> is -2.25 + 4, 2.75, -2.25, ... of query 0: items 2, 3, 0, 1; of query 1: items 1, 3, 2, 0
     by_hand = ((1 / 2 + 2 / 4) / 2 + (1 / 3 + 2 / 4) / 2) / 2
     scores = library.score(activations, DATABASE, [0, 1], LABELS, ["ap"], weights=np.abs(activations))
-    assert ap(hashbench, "query_activations") == scores["ap"] == pytest.approx(by_hand)
+    assert ap(hashbench, "codes.npz:query_activations") == scores["ap"] == pytest.approx(by_hand)
     save(activations > 0, query_activations=-activations)
-    line = hashbench.refused("eval codes.npz --weights query_activations")
+    line = hashbench.refused("eval codes.npz --weights codes.npz:query_activations")
     assert line == "codes.npz: query_activations: the signs of the activations are not the codes of the queries"
-
-
-@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16])
-def test_decimal_weights_of_any_type_tie_as_decimals(dtype: type, hashbench: CommandLine) -> None:
-    np.save("weights.npy", np.array([0.3, 0.1, 0.2], dtype))
-    save(database=DATABASE[[3, 0]])
-    assert ap(hashbench, "weights.npy") == 0.75
 
 
 @pytest.mark.parametrize("ties", ["expected", "best", "order"])

@@ -36,6 +36,8 @@ def test_former_options_are_no_options_and_what_is_said_in_their_place_is_one(co
         ("search x --method ivf", "--method of hashbench search is gone: all items are compared"),
         ("results diff a b", "hashbench results diff is gone: hashbench compare A B of runs"),
         ("eval-shards q.npz --shards db-*.npz --ray auto", "--ray of hashbench eval-shards is gone: the option --jobs"),
+        ("eval x.npz --as hashnet-caffe", "hashnet-caffe of hashbench eval is gone: --as hashnet drops a query"),
+        ("eval x.npz --array=train-codes=a.npz:t", "train-codes of hashbench eval is gone: score these codes as"),
         ("list methods --format csv --json", "--json cannot be combined with --format csv"),
     ],
 )

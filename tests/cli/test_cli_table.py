@@ -9,7 +9,6 @@ from support import stored_rows
 from support.command_line import CommandLine
 from support.fake_rows import row_of_cell
 from support.on_digits import on_digits
-from support.python import python
 from support.toy_root import declare_table, table_of, toy_root
 
 from hashbench.running.runs.store import Store
@@ -57,25 +56,6 @@ def test_measured_values_stand_beside_the_published(hashbench: CommandLine) -> N
 def test_interval(hashbench: CommandLine, format_: str) -> None:
     measure(12, 0.25)
     assert "0.125, 0.250]" in hashbench.done(f"table tiny --interval --format {format_}").out
-
-
-@pytest.mark.parametrize(
-    "format_, begins",
-    [("csv", "section,row,column"), ("latex", "% needs"), ("markdown", "## "), ("html", "<section ")],
-)
-def test_format(hashbench: CommandLine, format_: str, begins: str) -> None:
-    assert hashbench.done(f"table tiny --format {format_}").out.startswith(begins)
-
-
-def test_no_text_imports_pandas() -> None:
-    code = (
-        "import sys\nfrom hashbench.cli._app import main\n"
-        "for name in ('markdown', 'latex', 'csv'):\n"
-        "    try:\n        main(['table', 'tiny', '--format', name])\n"
-        "    except SystemExit as exit_:\n        assert not exit_.code\n"
-        "    assert 'pandas' not in sys.modules, name"
-    )
-    python(code)
 
 
 def test_write_prints_the_table_then_the_paths_and_twice_gives_the_same_bytes(

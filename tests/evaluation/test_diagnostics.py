@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hashbench.scoring.codes import pack
 from hashbench.scoring.codes.distinct import Distinct
 from hashbench.scoring.evaluation import diagnostics
-from hashbench.scoring.evaluation.diagnostics import diagnose, diagnose_queries
+from hashbench.scoring.evaluation.diagnostics import diagnose_queries
 from hashbench.scoring.histogram import count
 from hashbench.scoring.relevance.labels import from_labels
 
@@ -27,28 +27,24 @@ def random_bits(n: int, n_bits: int, seed: int = 0) -> np.ndarray:
     cuts=st.lists(st.integers(0, 300), max_size=5),
 )
 def test_pieces_and_blocks_do_not_show(seed: int, n_bits: int, n: int, block: int, cuts: list[int]) -> None:
-    """Against the columns as they stand: few rows, copied and flipped columns, so that all is hit."""
+    """Against the columns as they stand."""
     rng = np.random.default_rng(seed)
     bits = random_bits(n, n_bits, seed)
-    bits[:, rng.random(n_bits) < 0.3] = bits[:, :1] ^ 1
-    bits[-1, rng.random(n_bits) < 0.1] ^= 1  # the very last code may tell two bits apart
+    bits[:, rng.random(n_bits) < 0.3] = 1
+    bits[-1, rng.random(n_bits) < 0.1] ^= 1  # the very last code may show that a bit lives
     tally = diagnostics.Tally(n_bits)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(diagnostics, "BLOCK", block)
         patch.setattr("hashbench.scoring.codes.distinct.DISTINCT_BLOCK", block)
         for start, stop in pairwise([0, *sorted(min(cut, n) for cut in cuts), n]):
             tally.add(pack(bits[start:stop]))
-        found = tally.diagnostics()
+        result = tally.diagnostics()
     dead = [bit for bit in range(n_bits) if len(set(bits[:, bit])) == 1]
-    signed = 2 * bits.astype(int) - 1
-    alike = abs(signed.T @ signed) == n
-    duplicates = [(bit, int(alike[bit].argmax())) for bit in range(n_bits) if alike[bit].argmax() < bit]
-    assert found.dead == tuple(dead)
-    assert found.duplicates == tuple(pair for pair in duplicates if pair[0] not in dead)
-    assert found.n_distinct == len(set(map(bytes, bits)))
-    assert found.n_items == n
-    assert found.n_bits == n_bits
-    np.testing.assert_array_equal(found.ones, bits.mean(axis=0))
+    assert result.dead == tuple(dead)
+    assert result.n_distinct == len(set(map(bytes, bits)))
+    assert result.n_items == n
+    assert result.n_bits == n_bits
+    np.testing.assert_array_equal(result.ones, bits.mean(axis=0))
 
 
 @given(st.permutations(range(11)), st.integers(1, 11), st.integers(1, 11), st.sampled_from([1, 2]))
@@ -65,12 +61,6 @@ def test_beyond_the_limit_nothing_is_counted_whatever_the_pieces(
             for start in range(0, 11, size):
                 distinct.add(words[start : start + size])
             assert distinct.count() == distinct.count() == expected
-
-
-def test_the_limit_is_that_of_the_diagnostics(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(diagnostics, "DISTINCT_LIMIT", 3)
-    assert diagnose(pack(np.eye(4, 3, dtype=np.uint8)[:3])).n_distinct == 3
-    assert diagnose(pack(np.eye(4, 3, dtype=np.uint8))).n_distinct is None
 
 
 def test_queries_that_meet_nothing_are_counted() -> None:

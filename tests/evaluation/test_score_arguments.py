@@ -27,20 +27,13 @@ def example(n_bits: int = 12) -> tuple[np.ndarray, ...]:
     return (*bits, rng.integers(0, 3, 4), rng.integers(0, 3, 30))
 
 
-def test_map_at_k_is_that_of_hashing_papers_and_shown_so() -> None:
-    scores = hashbench.score(*example(), "map@7,ap@7")
-    assert list(scores) == ["ap(norm=retrieved)@7", "ap@7"]  # the canonical names stay those of files and rows
-    assert scores["map@7"] == scores["map@7 (retrieved)"] == scores["ap(norm=retrieved)@7"] != scores["ap@7"]
-    assert [line.split("  ")[0] for line in str(scores).splitlines()[2:]] == ["map@7 (retrieved)", "ap@7"]
-
-
-@given(st.integers(1, 70), st.sampled_from(["big", "little"]), st.booleans())
-def test_packed_codes_score_as_their_bits(n_bits: int, order: Any, is_said: bool) -> None:
+@given(st.integers(2, 70), st.sampled_from(["big", "little"]))
+def test_packed_codes_score_as_their_bits(n_bits: int, order: Any) -> None:
     query, database, *labels = example(n_bits)
     packed = [np.packbits(bits, axis=1, bitorder=order) for bits in (query, database)]
-    found = hashbench.score(*packed, *labels, "ap", bits=n_bits, bit_order=order if is_said else None)
-    assert found.to_dict() == hashbench.score(query, database, *labels, "ap").to_dict()
-    assert found.n_bits == n_bits
+    result = hashbench.score(*packed, *labels, "ap", bits=n_bits, bit_order=order)
+    assert result.to_dict() == hashbench.score(query, database, *labels, "ap").to_dict()
+    assert result.n_bits == n_bits
 
 
 ONES = np.full((4, 2), 255, np.uint8)
@@ -53,10 +46,8 @@ IDS = np.arange(4)
         ((ONES, ONES.copy()), {}, "query_codes: 255 is no bit: whole numbers are 0 and 1, or -1 and +1"),
         ((ONES, ONES.copy()), {"bits": 12}, "query_codes: bits beyond n_bits = 12 are set"),
         ((ONES, ONES.copy()), {"bits": 24}, "255 is no bit"),
-        ((ONES, np.ones((4, 12))), {"bits": 12}, "packed, beside codes that are not: say bit_order="),
-        ((np.eye(4), np.eye(4)), {"bits": 5}, "query_codes: 4 columns: 5 bits, or uint8 of width 1 as numpy.packbits"),
-        ((np.eye(4), np.eye(4)), {"bits": 3}, "4 columns: bits=3 is the length of whole codes, of which none is cut"),
-        ((np.eye(4), np.eye(4)), {"bits": 3}, "query_codes[:, :3] are the first 3 bits, and uint8 of width 1 would be"),
+        ((np.eye(4), np.eye(4)), {"bits": 5}, "query_codes: 4 columns, bits=5: 5 columns, or uint8 of width 1 as"),
+        ((np.eye(4), np.eye(4)), {"bits": 3}, "query_codes[:, :3] would be the first 3 bits"),
         (
             (np.eye(4), np.eye(4)),
             {"bits": 4, "bit_order": "bg"},
@@ -188,14 +179,6 @@ def test_values_that_are_no_bits_are_refused_however_they_come(
         scored(change(query), change(database), *labels, how=how, folder=tmp_path)
 
 
-@pytest.mark.parametrize("how", ["score", "batches"])
-def test_a_batch_on_one_side_of_0_is_one_of_all(how: str, tmp_path: Path) -> None:
-    """What a value means is known when all are seen: queries that are all above 0 may be of real values."""
-    query, database, *labels = activations()
-    found = scored(np.abs(query), database, *labels, how=how, folder=tmp_path)
-    assert found["ap"] == hashbench.score(np.ones_like(query), database, *labels, "ap")["ap"]
-
-
 PLAIN = np.array([[1, 0, 1], [0, 0, 1]])
 
 
@@ -234,5 +217,5 @@ def test_an_array_without_plain_values_is_refused_by_name(kind: str, argument: s
 @pytest.mark.parametrize("kind", TAKEN)
 def test_every_kind_of_array_with_plain_values_is_taken(kind: str) -> None:
     wanted = hashbench.score(PLAIN, PLAIN[::-1], PLAIN, PLAIN[::-1]).to_dict()
-    found = hashbench.score(TAKEN[kind](), PLAIN[::-1], TAKEN[kind](), PLAIN[::-1]).to_dict()
-    assert found == wanted
+    result = hashbench.score(TAKEN[kind](), PLAIN[::-1], TAKEN[kind](), PLAIN[::-1]).to_dict()
+    assert result == wanted

@@ -13,10 +13,8 @@ from support.strategies import CodeSet, code_sets
 import hashbench
 from hashbench.scoring import metrics
 from hashbench.scoring.codes import pack
-from hashbench.scoring.evaluation import arrays
 from hashbench.scoring.histogram import count
 from hashbench.scoring.metrics import Metrics
-from hashbench.scoring.relevance.labels import SharedLabelRelevance, from_labels
 
 NAMES = ["ap", "ap@3", "ap(norm=retrieved)@3", "ndcg", "precision@2", "recall@2", "precision@r1", "auc"]
 
@@ -89,31 +87,6 @@ def test_every_device_gives_the_same_scores(codes: CodeSet, ties: Any) -> None:
         assert counted_on == ["cuda:0"] * 4
 
 
-def test_a_gpu_refuses_what_the_cpu_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
-    torch = pytest.importorskip("torch")
-    from support.torch_on_cpu import stand_in_for_cuda
-
-    stand_in_for_cuda(monkeypatch)
-    codes = torch.eye(4)
-    ids = torch.arange(4)
-    for query, database, labels in (
-        (codes, codes[:, :3], ids),
-        (codes, codes, ids[:2]),
-        (codes[0], codes, ids),
-        (codes * torch.nan, codes, ids),
-        (codes.to(torch.uint8) * 200, codes, ids),
-        (codes * 1j, codes, ids),
-        (codes[:, :0], codes[:, :0], ids),
-        (codes, codes, ids + 0.5),
-    ):
-        said = []
-        for device in ("cpu", "cuda"):
-            with one_line() as caught:
-                hashbench.score(query, database, ids, labels, device=device)
-            said.append(str(caught.value).replace("torch.", ""))
-        assert said[0] == said[1]
-
-
 @pytest.mark.parametrize("device", ["cuda", "cuda:0", "gpu"])
 def test_a_device_that_is_not_here_is_said_in_one_line(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
     torch = pytest.importorskip("torch")
@@ -122,51 +95,11 @@ def test_a_device_that_is_not_here_is_said_in_one_line(device: str, monkeypatch:
         hashbench.score(CODES, CODES, IDS, IDS, device=device)
 
 
-@pytest.mark.gpu
-@given(code_sets(max_queries=9, max_items=200), st.sampled_from(["expected", "order", "worst"]))
-@settings(max_examples=30)
-def test_tensors_on_a_gpu_are_scored_there(codes: CodeSet, ties: Any) -> None:
-    torch = pytest.importorskip("torch")
-    if not torch.cuda.is_available():
-        pytest.skip("no CUDA device here")
-    tensors = [torch.from_numpy(bits * 2.0 - 1).cuda() for bits in (codes.query, codes.database)]
-    labels = [torch.from_numpy(each).cuda() for each in (codes.relevance.query_labels, codes.relevance.database_labels)]
-    on_cpu = hashbench.score(*tensors, *labels, NAMES, ties, device="cpu")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(arrays, "pack", lambda bits: pytest.fail("the codes left the GPU"))
-        on_gpu = hashbench.score(*tensors, *labels, NAMES, ties)
-    assert str(on_gpu) == str(on_cpu)
-    for name in NAMES:
-        np.testing.assert_array_equal(on_gpu.per_query(name), on_cpu.per_query(name))
-
-
-def test_multi_hot_and_column_labels() -> None:
-    query, database, ids, other = example()
-    columns = hashbench.score(query, database, ids[:, None], other[:, None])
-    one_hot = hashbench.score(query, database, np.eye(3)[ids], np.eye(3)[other])
-    assert dict(columns) == dict(hashbench.score(*example()))
-    assert one_hot["ap"] == columns["ap"]
-    shared = hashbench.score(query, database, np.ones((4, 2)), np.ones((30, 2)), ["ndcg"])
-    assert isinstance(from_labels(np.ones((4, 2), int), np.ones((30, 2), int)), SharedLabelRelevance)
-    assert shared["ndcg"] == pytest.approx(1.0)
-
-
 def test_when_every_query_is_empty_there_is_no_value() -> None:
     scores = hashbench.score([[0]], [[1]], [1], [2], ["ap"])
     assert scores["ap"] is None
     assert scores.interval("ap") is None
     assert "nan" not in repr(scores)
-
-
-def test_names_are_read_as_the_command_line_reads_them() -> None:
-    scores = hashbench.score(*example(), metrics=["ap(norm=all)@5", "AP-best", "p@1,2"])
-    assert list(scores) == ["ap@5", "ap_best", "precision@1", "precision@2"]
-    assert scores["ap(norm=all)@5"] == scores["ap@5"]
-    assert "ap( norm=all )@5" in scores
-    assert "ndcg" not in scores
-    with pytest.raises(KeyError, match="ndcg"):
-        scores["ndcg"]
-    assert scores.interval("ap_best") is None
 
 
 def lines_of(scores: hashbench.Scores) -> dict[str, tuple[Any, Any]]:

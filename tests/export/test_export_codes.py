@@ -32,10 +32,11 @@ MODULES = {
     "milvus": ["pymilvus", "milvus_lite", "pkg_resources"],
     "numpy": [],
     "pgvector": ["psycopg"],
+    "sentence-transformers": ["sentence_transformers", "faiss"],
     "sqlite-vec": ["apsw", "sqlite_vec"],
     "usearch": ["usearch"],
 }
-SLOW = {"milvus", "pgvector"}
+SLOW = {"milvus", "pgvector", "sentence-transformers"}
 CASES = [pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name for name in TARGETS]
 
 

@@ -153,7 +153,7 @@ def test_random_weights_are_the_same_and_stored_apart() -> None:
         ("gits", None, "unknown features 'gits': did you mean gist"),
         ("mlp", None, "mlp is trained from scratch"),
         ("gist", "none", "gist: it is no network"),
-        ("vggf", "/nowhere/net.mat", "weights file not found"),
+        ("vggf", "/nowhere/net.mat", "/nowhere/net.mat: weights of vggf not found"),
         ("alexnet", None, "weights of alexnet not found: get https://download.pytorch.org"),
     ],
 )

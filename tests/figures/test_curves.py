@@ -71,17 +71,10 @@ def test_a_histogram_of_other_codes_is_not_drawn(tmp_path: Path, caplog: pytest.
     assert "not the histogram that the row was scored from (SHA-256 differs)" in caplog.text
 
 
-def test_nothing_measured_is_said(tmp_path: Path) -> None:
-    drawing = filled(tiny(tmp_path, "curves", "", ONE_COLUMN))
-    assert list(drawing.points) == []
-    assert drawing.missing == "nothing is measured; nothing is drawn"
-    assert not drawing.keeps_files
-
-
 @pytest.mark.parametrize(
     "cells, complaint",
     [
-        (CELLS, "row 'LSH' has several cells; a figure of curves draws one run of each row"),
+        (CELLS, "row 'LSH' has 2 cells; curves draws one of each row"),
         (
             ONE_COLUMN.replace('method = "itq"', 'method = "itq", section = "other"'),
             "several sections or data sets; a figure of curves shows one",

@@ -42,12 +42,8 @@ def test_a_wrong_file_is_one_line(tmp_path: Path, kind: str, keys: str, cells: s
 def test_a_file_without_a_kind_is_one_line(tmp_path: Path) -> None:
     path = declare(tmp_path, "lines")
     path.write_text(path.read_text().replace('kind = "lines"\n', ""))
-    with one_line() as error:
+    with one_line("kind: unknown kind of figure '': one of cost, curves"):
         figures.load("tiny")
-    assert str(error.value) == (
-        f"{path}: kind: the kind of figure is expected, one of cost, curves, flow_time, "
-        "lines, ranking_examples, search_curves, tie_ranges, tied_orders"
-    )
 
 
 def test_a_name_that_does_not_exist_is_one_line(tmp_path: Path) -> None:

@@ -56,12 +56,6 @@ def test_a_search_that_is_not_here_or_is_empty_gives_a_figure_that_says_so(
     assert not list(drawing.points) and drawing.n_measured == 0
 
 
-def test_the_lines_are_drawn(tmp_path: Path) -> None:
-    search_of(SCORES).save()
-    texts = " ".join(text.get_text() for text in axes_of(drawn(tmp_path)).findobj(Text))
-    assert "LSH" in texts and "ITQ" in texts
-
-
 def test_a_figure_can_name_its_methods(tmp_path: Path) -> None:
     search_of(SCORES).save()
     assert {point["method"] for point in drawn(tmp_path, 'methods = ["lsh"]\n').points} == {"LSH"}

@@ -78,7 +78,6 @@ def test_a_figure_is_the_picture_of_the_table_that_names_it(tmp_path: Path) -> N
     (bar,) = [bar for ax in axes_of(drawing).axes for bar in ax.patches]
     assert (bar.get_x(), bar.get_width()) == pytest.approx((0.15, 0.64))
     assert table.at_budget("full").picture is None
-    assert table.on_splits(2).picture is None  # it shows other runs
 
 
 def test_where_nothing_is_measured_the_published_values_stand_without_ranges(tmp_path: Path) -> None:
@@ -88,13 +87,6 @@ def test_where_nothing_is_measured_the_published_values_stand_without_ranges(tmp
     )
     assert [len(ax.patches) for ax in axes_of(drawing).axes] == [0, 0]
     assert [point["published"] for point in drawing.points] == [0.5, 0.75, 0.25, None]
-
-
-def test_without_any_value_nothing_is_drawn(tmp_path: Path) -> None:
-    cells = CELLS.replace(", values = [0.5, 0.25]", "").replace(', values = [0.75, "-"]', "")
-    drawing = filled(tiny(tmp_path, "tie_ranges", "", cells))
-    assert drawing.points == []
-    assert drawing.missing == "nothing is measured; nothing is drawn: the paper prints no values"
 
 
 @pytest.mark.parametrize(

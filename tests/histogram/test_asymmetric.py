@@ -3,19 +3,16 @@
 from fractions import Fraction
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support import oracles
 from support.one_line import one_line
 from support.strategies import CodeSet, code_sets
 
-from hashbench import score
 from hashbench.scoring import metrics
 from hashbench.scoring.codes import binarize, pack
 from hashbench.scoring.histogram.sorted_searches import sorted_searches
 from hashbench.scoring.metrics import Metrics
-from hashbench.scoring.relevance.labels import ClassRelevance
 from hashbench.scoring.relevance.neighbours import NeighbourRelevance
 
 NAMES = ["ap", "ap_worst", "ap_best", "ndcg", "precision@2"]
@@ -72,31 +69,3 @@ def test_where_neighbours_are_relevant_the_same_items_tie(drawn: CodeSet, kind: 
         np.testing.assert_array_equal(ranks(distances(slice(number, number + 1))[0].tolist()), rank)
     with one_line("signs of the activations"):
         sorted_searches(query, database, near, activations=np.where(activations > 0, -1, 1).astype(np.float32))
-
-
-def test_python_scores_it_by_weights_of_each_query() -> None:
-    rng = np.random.default_rng(1)
-    activations = rng.standard_normal((5, 9)).astype(np.float32)
-    bits = rng.integers(0, 2, (40, 9))
-    labels = rng.integers(0, 3, 5)
-    of_items = rng.integers(0, 3, 40)
-    codes = binarize(activations), pack(bits > 0)
-    ranked = sorted_searches(*codes, ClassRelevance(labels, of_items), activations=activations)["asymmetric"]
-    scores = score(activations, bits, labels, of_items, metrics="ap", weights=np.abs(activations))
-    assert scores["ap"] == metrics.mean_values(ranked, Metrics.parse("ap"))["ap"].mean
-
-
-@pytest.mark.parametrize(
-    "activations, fault",
-    [
-        ([[0.5, 0.5], [0.5, -0.5]], "signs of the activations are not the codes"),
-        ([[0.5, np.nan], [0.5, 0.5]], "not finite"),
-        ([[0.5, 0.5]], "signs of the activations are not the codes"),
-    ],
-)
-def test_activations_of_other_codes_are_refused(activations: list[list[float]], fault: str) -> None:
-    codes = pack(np.ones((2, 2), bool))
-    with one_line(fault):
-        sorted_searches(
-            codes, codes, ClassRelevance(*[np.zeros(2, np.int64)] * 2), activations=np.array(activations, np.float32)
-        )

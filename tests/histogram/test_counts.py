@@ -18,16 +18,6 @@ def counted(drawn: CodeSet, workers: int = 1) -> Histogram:
     return count(pack(drawn.query), pack(drawn.database), drawn.relevance, workers=workers)
 
 
-@given(code_sets())
-def test_every_item_is_counted_once_for_each_query(drawn: CodeSet) -> None:
-    histogram = counted(drawn)
-    assert (histogram.counts.sum(axis=(1, 2)) == len(drawn.database)).all()
-    assert np.array_equal(histogram.at_distance, histogram.counts.sum(axis=2))
-    assert np.array_equal(histogram.n_relevant, histogram.counts[:, :, 1:].sum(axis=(1, 2)))
-    assert histogram.n_queries == len(drawn.query)
-    assert histogram.n_bits == drawn.query.shape[1]
-
-
 def test_bits_and_rows_must_agree() -> None:
     four = pack(np.ones((2, 4), np.uint8))
     five = pack(np.ones((2, 5), np.uint8))

@@ -1,6 +1,5 @@
 """The kernels of the CPU: NumPy's or Numba's, cut or whole, by one worker or five, count what a plain loop counts."""
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, get_args
@@ -13,7 +12,6 @@ from numpy.typing import NDArray
 from support.one_line import one_line
 from support.python import python
 
-from hashbench.foundation import parallel
 from hashbench.scoring.codes import Codes, pack, packed
 from hashbench.scoring.histogram import count, count_blocks, counts, numpy_kernel
 from hashbench.scoring.histogram import numba_kernel as kernels
@@ -171,23 +169,6 @@ def test_ids_that_differ_by_more_than_a_real_number_can_tell_are_not_one_class(k
         assert counts[:, 0].tolist() == [[1, 1], [1, 1]]
 
 
-@pytest.mark.parametrize("kernel", KERNELS)
-def test_labels_that_are_not_0_and_1_are_never_written_past_the_counts(kernel: Kernel) -> None:
-    relevance = SharedLabelRelevance(np.array([[3, -1]]), np.array([[1, 1]]))
-    same = pack(np.zeros((1, 3), np.uint8))
-    assert len(relevance.levels) == 3
-    assert count(same, same, relevance, kernel=kernel).counts[0, 0].tolist() == [0, 0, 1]
-
-
-@pytest.mark.parametrize("kernel", KERNELS)
-def test_no_query_and_no_item_are_no_pairs(kernel: Kernel) -> None:
-    none = np.zeros((0, 4), np.uint8)
-    labels_ = np.zeros((3, 4), np.uint8)
-    ids = np.zeros(3, np.int64)
-    assert count(pack(none), pack(labels_), ClassRelevance(ids[:0], ids), kernel=kernel).counts.shape == (0, 5, 2)
-    assert not count(pack(labels_), pack(none), ClassRelevance(ids, ids[:0]), kernel=kernel).counts.any()
-
-
 def test_few_pairs_are_counted_without_numba() -> None:
     script = """
 import sys, numpy as np
@@ -220,15 +201,3 @@ def _first(relevance: Any) -> tuple[Any, ...]:
     if isinstance(relevance, AskedByBlock):
         return (ClassRelevance(*_first(relevance.known)),)
     return relevance.query_labels[:1], relevance.database_labels[:1]
-
-
-def test_by_default_there_is_a_worker_for_each_core_that_may_be_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
-    monkeypatch.setattr(parallel.os, "sched_getaffinity", lambda process: {3, 5, 6}, raising=False)
-    assert parallel.available_cores() == 3
-    for chosen, cores in (("2", 2), ("2,1", 2), (" 02", 2), ("8", 3), ("0", 3), ("many", 3)):
-        monkeypatch.setenv("OMP_NUM_THREADS", chosen)
-        assert parallel.available_cores() == cores, chosen
-    monkeypatch.delenv("OMP_NUM_THREADS")
-    monkeypatch.delattr(parallel.os, "sched_getaffinity", raising=False)
-    assert parallel.available_cores() == (os.cpu_count() or 1)

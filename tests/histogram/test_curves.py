@@ -5,13 +5,12 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from hypothesis import given
-from support import oracles
 from support.one_line import one_line
-from support.strategies import CodeSet, Ranking, code_sets, rankings
+from support.strategies import CodeSet, code_sets
 
 from hashbench.scoring import metrics
 from hashbench.scoring.codes import pack
-from hashbench.scoring.histogram import Histogram, count, curves, ties
+from hashbench.scoring.histogram import Histogram, count, curves
 from hashbench.scoring.metrics import Metrics
 
 
@@ -48,15 +47,6 @@ def test_the_points_of_curves_are_the_means_of_metrics(drawn: CodeSet) -> None:
         assert rank["recall"][n - 1] == pytest.approx(mean(histogram, f"recall@{n}"), abs=1e-13)
 
 
-@given(rankings(max_items=12))
-def test_a_curve_by_rank_follows_a_tie_policy(drawn: Ranking) -> None:
-    best = ties.apply(oracles.histogram(drawn.distances, drawn.levels, Ranking.N_BITS), "best")
-    actual = curves.rank_curve(best)
-    pairs = sorted(zip(drawn.distances, drawn.levels, strict=True), key=lambda pair: (pair[0], -pair[1]))
-    relevant = np.cumsum([level > 0 for _, level in pairs])
-    np.testing.assert_allclose(actual["recall"], relevant / relevant[-1], atol=1e-14)
-
-
 @given(code_sets(max_items=30))
 def test_the_mean_of_pr_area_is_the_area_under_the_mean_curve(drawn: CodeSet) -> None:
     histogram = counted(drawn)
@@ -65,29 +55,6 @@ def test_the_mean_of_pr_area_is_the_area_under_the_mean_curve(drawn: CodeSet) ->
         points = [(0.0, ball["precision"][0]), *zip(ball["recall"], ball["precision"], strict=True)]
         by_hand = sum((b[0] - a[0]) * (a[1] + b[1]) / 2 for a, b in pairwise(points))
         assert mean(histogram, "pr_area") == pytest.approx(by_hand, abs=1e-14)
-
-
-@given(code_sets(max_items=20))
-def test_pr_area_with_a_cutoff_reads_the_first_ranks_only(drawn: CodeSet) -> None:
-    histogram = counted(drawn)
-    if not histogram.n_relevant.any():
-        return
-    size = len(drawn.database)
-    assert mean(histogram, f"pr_area@{size}") == pytest.approx(mean(histogram, "pr_area"), abs=1e-14)
-    k = max(1, size // 2)
-    kept = np.flatnonzero(histogram.n_relevant)
-    precision, recall = np.zeros((2, len(kept), histogram.n_bits + 1))
-    for row, q in enumerate(kept):
-        for radius in range(histogram.n_bits + 1):
-            ranks = min(k, int(histogram.at_distance[q, : radius + 1].sum()))
-            one = Histogram(histogram.counts[q : q + 1], histogram.levels)
-            if ranks:
-                precision[row, radius] = mean(one, f"precision@{ranks}")
-                recall[row, radius] = mean(one, f"recall@{ranks}")
-    p = precision.mean(axis=0)
-    r = recall.mean(axis=0)
-    area = p[0] * r[0] + (np.diff(r) * (p[1:] + p[:-1]) / 2).sum()
-    assert mean(histogram, f"pr_area@{k}") == pytest.approx(area, abs=1e-13)
 
 
 def test_the_shares_of_pairs_are_those_of_a_loop_over_all_pairs() -> None:

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 from support.one_line import one_line
-from support.python import python
 
 from hashbench.foundation.parallel import available_cores
 from hashbench.scoring.histogram import device
@@ -52,12 +51,6 @@ def test_the_bound_is_the_seconds_that_the_cpu_would_need(cuda: Any) -> None:
     assert device.for_pairs("auto", pairs // 2 - 10, 65) == "cpu"
 
 
-def test_without_a_driver_torch_is_not_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(device, "has_cuda_driver", lambda: False)
-    monkeypatch.setattr(device, "find_spec", no_question)
-    assert device.for_pairs("auto", MANY, 64) == "cpu"
-
-
 def test_without_torch_auto_is_the_cpu_and_cuda_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(device, "has_cuda_driver", lambda: True)
     monkeypatch.setattr(device, "find_spec", lambda name: None)
@@ -66,16 +59,6 @@ def test_without_torch_auto_is_the_cpu_and_cuda_says_what_to_install(monkeypatch
         r"device cuda:1: torch is not installed: make .*install, or pip install -e .*\[train\].*; or device cpu",
     ):
         device.usable("cuda:1")
-
-
-def test_where_torch_finds_no_device_auto_is_the_cpu_and_cuda_says_so(
-    cuda: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(cuda.cuda, "is_available", lambda: False)
-    assert device.for_pairs("auto", MANY, 64) == "cpu"
-    for choose in (device.usable, lambda name: device.for_pairs(name, 1, 1), device.for_arrays):
-        with one_line("device cuda: 0 CUDA devices are here"):
-            choose("cuda")
 
 
 def test_a_device_that_cannot_be_used_is_refused_and_auto_does_without_it(
@@ -107,14 +90,6 @@ def test_arrays_are_counted_where_the_first_tensor_on_a_gpu_is(cuda: Any) -> Non
     assert device.for_arrays("auto", array, second) == "cuda:1"
     assert device.for_arrays("cpu", first, second) == "cpu"
     assert device.for_arrays("cuda:0", array, second) == "cuda:0"
-
-
-def test_torch_is_not_imported_where_there_is_no_driver() -> None:
-    if device.has_cuda_driver():
-        pytest.skip("a CUDA device is here")
-    code = "import sys\nfrom hashbench.scoring.histogram.device import for_pairs\nprint(for_pairs('auto', 10**15, 64))"
-    code += "\nprint('torch' in sys.modules)"
-    assert python(code).split() == ["cpu", "False"]
 
 
 @pytest.mark.gpu

@@ -89,23 +89,6 @@ def test_searches_that_cannot_be_are_refused(edit: Callable[[Any], Any], message
 
 
 @pytest.mark.parametrize(
-    "counts", [np.zeros((2, 2), int), np.array([[1, -1]]), np.ones((2, 2)), np.ones(3, int), np.zeros((0, 2), int)]
-)
-def test_a_contingency_that_cannot_be_is_refused(counts: np.ndarray) -> None:
-    with one_line(r"counts \[d, classes\] of some items"):
-        changed(sample(), contingency=counts)
-
-
-@pytest.mark.parametrize("length", [0, 10, 300, -1, -60])
-def test_a_cut_file_is_one_line(tmp_path: Path, length: int) -> None:
-    path = tmp_path / "retrieval.npz"
-    sample().save(path)
-    path.write_bytes(path.read_bytes()[:length])
-    with one_line("not a readable retrieval"):
-        Retrieval.load(path)
-
-
-@pytest.mark.parametrize(
     "name, array, message",
     [
         ("n_items", None, "n_items"),
@@ -126,12 +109,3 @@ def test_a_file_of_something_else_is_one_line(tmp_path: Path, name: str, array: 
     np.savez(path, **{name: array for name, array in arrays.items() if array is not None})
     with one_line(rf"not a readable retrieval.*({message})"):
         Retrieval.load(path)
-
-
-def test_other_files_are_one_line(tmp_path: Path) -> None:
-    with one_line("no such file"):
-        Retrieval.load(tmp_path / "retrieval.npz")
-    np.save(tmp_path / "alone.npy", np.ones(3))
-    for other in (tmp_path / "alone.npy", tmp_path):
-        with one_line("not a readable retrieval"):
-            Retrieval.load(other)

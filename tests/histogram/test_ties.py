@@ -68,15 +68,6 @@ def test_extremes_are_those_of_all_orders(drawn: Ranking) -> None:
         assert actual[name].best[0] == pytest.approx(max(values), abs=1e-13), name
 
 
-def test_what_ties_do_not_change_has_no_extremes() -> None:
-    histogram = Histogram(np.ones((2, 3, 2), np.int64), np.array([0, 1]))
-    fixed = ["precision@r1", "recall@r0", "pr_area"]
-    actual = metrics.evaluate_with_extremes(histogram, Metrics.parse([*fixed, "ap_best", "pr_area@2"]))
-    assert [name for name in actual if actual[name].worst is not None] == fixed
-    for name in fixed:
-        assert actual[name].worst is actual[name].best is actual[name].values
-
-
 def evaluate(drawn: CodeSet, names: list[str], policy: Policy) -> dict[str, np.ndarray]:
     query = pack(drawn.query)
     database = pack(drawn.database)

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from contextlib import nullcontext
 from importlib.util import find_spec
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,8 +25,6 @@ from hashbench.scoring.relevance.labels import ClassRelevance, Relevance, from_l
 
 needs_cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device here")
 needs_triton = pytest.mark.skipif(find_spec("triton") is None, reason="no Triton here")
-
-DTYPES = [torch.bool, torch.uint8, torch.int64, torch.uint16, torch.bfloat16, torch.float16, torch.float64]
 
 
 def on_numba(drawn: CodeSet) -> histogram.Histogram:
@@ -84,24 +81,6 @@ def test_a_database_in_pieces_is_the_database_whole(drawn: CodeSet, data: st.Dat
     truth = on_numba(drawn).counts
     assert np.array_equal(counted.counts, truth[:, :, : len(counted.levels)])
     assert counted.counts.sum() == truth.sum()
-
-
-@pytest.mark.parametrize("dtype", DTYPES)
-@given(drawn=code_sets())
-@settings(max_examples=20)
-def test_a_tensor_is_packed_as_an_array_is(drawn: CodeSet, dtype: torch.dtype) -> None:
-    packed = torch_kernel.pack(torch.from_numpy(drawn.database).to(dtype))
-    truth = pack(drawn.database)
-    assert packed.shape == truth.shape
-    assert np.array_equal(packed.to_host().words, truth.words)
-    part = slice(1, len(drawn.database))
-    assert np.array_equal(packed[part].to_host().words, truth[part].words)
-    assert histogram.count(packed, packed[:1], from_labels(np.zeros(len(packed), int), np.zeros(1, int))).n_bits
-
-
-@pytest.mark.parametrize("value", [1e-300, 1e300, -1e300])
-def test_a_value_that_float32_does_not_hold_is_compared_as_it_is(value: float) -> None:
-    assert torch_kernel.pack(torch.tensor([[value]], dtype=torch.float64)).to_host().bits().item() == (value > 0)
 
 
 @needs_triton
@@ -178,29 +157,6 @@ def test_the_cuda_kernel_counts_the_same_when_it_is_interpreted() -> None:
     command = [sys.executable, "-W", "ignore", "-c", INTERPRETED]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=200, check=False)
     assert done.stdout == "equal\n", done.stderr
-
-
-@needs_triton
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::UserWarning")
-def test_the_cuda_kernel_compiles_for_a_device_that_is_not_here(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path))
-    import triton
-    from triton.backends.compiler import GPUTarget
-    from triton.compiler import ASTSource
-
-    from hashbench.scoring.histogram import triton_kernel
-
-    sizes = {"WORDS": 2, "LABEL_WORDS": 1, "LEVELS": 12, "KEYS": 1024, "BLOCK": 2048, "TILES": 16}
-    fixed: dict[str, Any] = {**sizes, "popcount": triton_kernel.popcount}
-    types = dict.fromkeys(["query", "database", "query_labels", "database_labels"], "*i32") | {"counts": "*i64"}
-    types |= {"n_items": "i32", "n_keys": "i32"} | dict.fromkeys(fixed, "constexpr")
-    # the kernel itself: the function that starts it needs a CUDA device, and this compiles without one
-    source = ASTSource(triton_kernel._count, types, constexprs=fixed)
-    compiled = triton.compile(source, target=GPUTarget("cuda", 90, 32))
-    assert "popc.b32" in compiled.asm["ptx"]
 
 
 @needs_cuda

@@ -1,6 +1,5 @@
 """The objectives that learn from classes, against loops over the formulas; their centres, codes and refusals."""
 
-import math
 from collections.abc import Callable
 from functools import partial
 
@@ -30,7 +29,6 @@ from hashbench.learning.losses._classes import HeadObjective
 from hashbench.learning.losses._codes import bernoulli, bi_half
 from hashbench.scoring.codes.hadamard import hadamard
 
-Matrix = list[list[float]]
 Build = Callable[[ClassSupervision, int], RowObjective]
 
 
@@ -65,13 +63,13 @@ SETS = torch.tensor(
 )
 
 
-def setting(name: str, labels: Tensor) -> tuple[RowObjective, Tensor, Matrix]:
+def setting(name: str, labels: Tensor) -> tuple[RowObjective, Tensor, Tensor]:
     """The objective in float64, generic activations of the examples in another order, and their labels."""
     objective = BUILD[name](ClassSupervision(labels, seed=3), BITS).double()
     hot = labels if labels.ndim == 2 else (labels[:, None] == torch.tensor([0, 3, 5])).long()
-    used = hot[:, hot.any(0)]
+    used = hot[:, hot.any(0)] > 0
     activations = 1.3 * torch.randn(M, BITS, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
-    return objective, activations, used[ORDER].tolist()
+    return objective, activations, used[ORDER]
 
 
 ORDER = torch.randperm(M, generator=torch.Generator().manual_seed(2))
@@ -81,95 +79,74 @@ def value(objective: RowObjective, activations: Tensor) -> Tensor:
     return objective(activations, ORDER, torch.Generator().manual_seed(4))
 
 
-def entropy(logits: list[float], labels: list[float]) -> float:
-    total = math.log(sum(math.exp(logit) for logit in logits))
-    return sum(y / sum(labels) * (total - z) for y, z in zip(labels, logits, strict=True))
+def entropy(logits: Tensor, members: Tensor) -> Tensor:
+    """The mean cross-entropy of examples whose labels share a weight of 1."""
+    shares = members / members.sum(1, keepdim=True)
+    return -(shares * (logits - logits.exp().sum(1, keepdim=True).log())).sum(1).mean()
 
 
-def head_entropy(objective: RowObjective, codes: Matrix, labels: Matrix) -> float:
-    assert isinstance(objective, HeadObjective)
-    weight = objective.head.weight.tolist()
-    bias = [0.0] * len(weight) if objective.head.bias is None else objective.head.bias.tolist()
-    costs = []
-    for code, members in zip(codes, labels, strict=True):
-        if sum(members):
-            logits = [
-                sum(w * c for w, c in zip(row, code, strict=True)) + a for row, a in zip(weight, bias, strict=True)
-            ]
-            costs.append(entropy(logits, members))
-    return sum(costs) / len(costs)
+def noise_of_jmlh() -> Tensor:
+    return torch.rand(M, BITS, generator=torch.Generator().manual_seed(4), dtype=torch.float64)
 
 
-def slow(name: str, objective: RowObjective, u: Matrix, labels: Matrix) -> float:  # noqa: C901
-    """The formula of each, in plain loops."""
-    rows = [i for i in range(M) if sum(labels[i])]
-    centre_rows = objective.centres.tolist() if isinstance(objective, CentreObjective) else []
-    total = 0.0
+def slow(name: str, objective: RowObjective, u: Tensor, members: Tensor) -> Tensor:  # noqa: C901
+    """The formula of each; an example without a class does not count."""
+    kept = members.any(1)
+    centre_rows = objective.centres.double() if isinstance(objective, CentreObjective) else torch.empty(0)
+
+    def of_head(codes: Tensor) -> Tensor:
+        assert isinstance(objective, HeadObjective)
+        logits = codes @ objective.head.weight.T
+        if objective.head.bias is not None:
+            logits = logits + objective.head.bias
+        return entropy(logits[kept], members[kept])
+
+    all_rows = u
+    u = u[kept]
+    members = members.double()
+    y = members[kept]
+    cosines = u @ centre_rows.T / (u.norm(dim=1, keepdim=True) * BITS**0.5) if len(centre_rows) else u
     match name:
         case "ce":
-            return head_entropy(objective, u, labels)
+            return of_head(all_rows)
         case "greedyhash":
-            cubes = [abs(abs(x) - 1) ** 3 for row in u for x in row]
-            return head_entropy(objective, [[1 if x > 0 else -1 for x in row] for row in u], labels) + 0.3 * sum(
-                cubes
-            ) / len(cubes)
+            return (
+                of_head(torch.where(all_rows > 0, 1.0, -1.0).double()) + 0.3 * (all_rows.abs() - 1).abs().pow(3).mean()
+            )
         case "bihalf":
-            halves = [[0.0] * BITS for _ in u]
-            for t in range(BITS):
-                for i in range(M):
-                    larger = sum(u[j][t] > u[i][t] for j in range(M))
-                    halves[i][t] = 1 if larger < M // 2 else -1
-            return head_entropy(objective, halves, labels)
+            larger = (all_rows[None] > all_rows[:, None]).sum(1)
+            return of_head(torch.where(larger < M // 2, 1.0, -1.0).double())
         case "jmlh" | "jmlh_half":
-            noise = torch.rand(M, BITS, generator=torch.Generator().manual_seed(4), dtype=torch.float64).tolist()
-            p = [[1 / (1 + math.exp(-x)) for x in row] for row in u]
-            drawn = [[float(p[i][t] > (0.5 if "half" in name else noise[i][t])) for t in range(BITS)] for i in range(M)]
-            apart = sum(x * math.log(2 * x) + (1 - x) * math.log(2 - 2 * x) for row in p for x in row) / M
-            return head_entropy(objective, drawn, labels) + 0.2 * apart
+            p = 1 / (1 + (-all_rows).exp())
+            apart = (p * (2 * p).log() + (1 - p) * (2 - 2 * p).log()).sum() / M
+            return of_head((p > (0.5 if "half" in name else noise_of_jmlh())).double()) + 0.2 * apart
         case "csq":
             assert isinstance(objective, csq.Objective)
-            fill = objective.fill.tolist()
-            for i in rows:
-                for t in range(BITS):
-                    votes = sum(y * c[t] for y, c in zip(labels[i], centre_rows, strict=True))
-                    is_one = (votes if votes else fill[t]) > 0
-                    share = (math.tanh(u[i][t]) + 1) / 2
-                    cost = -math.log(share if is_one else 1 - share)
-                    total += (cost + 0.3 * (abs(math.tanh(u[i][t])) - 1) ** 2) / BITS
+            votes = y @ centre_rows
+            is_one = torch.where(votes != 0, votes, objective.fill.double()) > 0
+            share = (u.tanh() + 1) / 2
+            return (0.3 * (u.tanh().abs() - 1).square() - torch.where(is_one, share, 1 - share).log()).mean()
         case "dpn":
-            for i in rows:
-                for k, y in enumerate(labels[i]):
-                    total += y * sum(max(0, 0.8 - u[i][t] * centre_rows[k][t]) for t in range(BITS))
+            return (y[:, :, None] * (0.8 - u[:, None] * centre_rows).clamp(min=0)).sum((1, 2)).mean()
         case "hbmp":
-            kinds = sorted({tuple(members) for members in labels if sum(members)})
-            if all(sum(members) <= 1 for members in labels):
+            kinds = sorted({tuple(labels) for labels in y.tolist()})
+            if (y.sum(1) <= 1).all():
                 kinds = kinds[::-1]  # class 0 first
-            for i in rows:
-                code = centre_rows[kinds.index(tuple(labels[i]))]
-                total += sum(max(0, 1 - u[i][t] * code[t]) for t in range(BITS))
-        case "orthocos" | "orthoarc" | "mds_centres":
-            for i in rows:
-                norm = math.sqrt(sum(x * x for x in u[i]) * BITS)
-                cosines = [sum(x * c for x, c in zip(u[i], code, strict=True)) / norm for code in centre_rows]
-                if name == "mds_centres":
-                    powers = [math.exp(math.sqrt(BITS) * x) for x in cosines]
-                    p = [x / sum(powers) for x in powers]
-                    total -= sum(math.log(q if y else 1 - q) for y, q in zip(labels[i], p, strict=True)) / len(
-                        centre_rows
-                    )
-                    total += 0.1 * sum((abs(x) - 1) ** 2 for x in u[i]) / BITS
-                elif name == "orthocos":
-                    total += entropy([8 * (x - 0.2 * y) for x, y in zip(cosines, labels[i], strict=True)], labels[i])
-                else:
-                    moved = [8 * math.cos(math.acos(x) + 0.2 * y) for x, y in zip(cosines, labels[i], strict=True)]
-                    total += entropy(moved, labels[i])
-    return total / len(rows)
+            codes = centre_rows[[kinds.index(tuple(labels)) for labels in y.tolist()]]
+            return (1 - u * codes).clamp(min=0).sum(1).mean()
+        case "mds_centres":
+            p = (BITS**0.5 * cosines).softmax(1)
+            return 0.1 * (u.abs() - 1).square().mean() - torch.where(y > 0, p, 1 - p).log().mean()
+        case "orthocos":
+            return entropy(8 * (cosines - 0.2 * y), y)
+    assert name == "orthoarc"
+    return entropy(8 * torch.cos(torch.acos(cosines) + 0.2 * y), y)
 
 
 @pytest.mark.parametrize("name, labels", [(name, IDS) for name in BUILD] + [(name, SETS) for name in SEVERAL])
 def test_the_loss_is_the_loop_over_its_formula(name: str, labels: Tensor) -> None:
     objective, activations, members = setting(name, labels)
-    expected = slow(name, objective, activations.tolist(), members)
+    expected = slow(name, objective, activations, members).item()
     assert value(objective, activations).item() == pytest.approx(expected, rel=1e-10)
     # labels that are given as sets of one are the same as class ids
     if labels is IDS:
@@ -193,11 +170,10 @@ def test_the_gradient_through_codes_is_the_stated_one(name: str) -> None:
     u = activations.requires_grad_()
     p = activations.detach().sigmoid()
     value(objective, u).backward()
-    noise = torch.rand(M, BITS, generator=torch.Generator().manual_seed(4), dtype=torch.float64)
     codes = {
         "greedyhash": torch.where(u > 0, 1.0, -1.0),
         "bihalf": bi_half(u, 0.0),
-        "jmlh": (p > noise).double(),
+        "jmlh": (p > noise_of_jmlh()).double(),
         "jmlh_half": (p > 0.5).double(),
     }[name]
     codes = codes.detach().double().requires_grad_()
@@ -236,6 +212,8 @@ def test_centres_differ_and_no_bit_is_the_same_in_all(kind: Kind, size: tuple[in
     assert not np.array_equal(actual, centres(kind, n, bits, seed=8))
     if kind == "hadamard" and n <= bits:
         assert set(apart) == {bits // 2}
+    if kind == "hadamard" and n > 2 * bits:  # the rows, then their negatives
+        assert {(-row).tobytes() for row in actual[:bits]} == {row.tobytes() for row in actual[bits : 2 * bits]}
     if kind == "max_distance":
         assert min(apart) >= min(distances(centres("bernoulli", n, bits, seed=7)))
 

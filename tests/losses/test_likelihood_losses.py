@@ -1,7 +1,5 @@
 """DPSH, DTSH and HashNet against loops over pairs and triplets."""
 
-import math
-
 import numpy as np
 import pytest
 import torch
@@ -10,67 +8,52 @@ from torch import Tensor
 from hashbench.learning.losses import dpsh, dtsh, hashnet
 
 
-def softplus(x: float) -> float:
-    return max(x, 0.0) + math.log1p(math.exp(-abs(x)))
-
-
 def batch(m: int, bits: int, seed: int = 0, n_classes: int = 3) -> tuple[Tensor, Tensor]:
     generator = torch.Generator().manual_seed(seed)
     label = torch.randint(n_classes, (m,), generator=generator)
     return torch.randn(m, bits, generator=generator, dtype=torch.float64), (label[:, None] == label).long()
 
 
-def quantisation(activations: Tensor) -> float:
-    rows = activations.tolist()
-    return sum((1 - u) ** 2 if u > 0 else (-1 - u) ** 2 for row in rows for u in row) / len(rows)
+def quantisation(activations: Tensor) -> Tensor:
+    return (torch.where(activations > 0, 1.0, -1.0) - activations).square().sum(1).mean()
 
 
-def pairs(activations: Tensor, relevance: Tensor) -> list[tuple[float, int]]:
-    m = len(activations)
-    product = (activations @ activations.T).tolist()
-    return [(product[i][j], int(relevance[i, j] > 0)) for i in range(m) for j in range(m) if i != j]
+def others(relevance: Tensor) -> Tensor:
+    """The mask of pairs i != j."""
+    return ~torch.eye(len(relevance), dtype=torch.bool)
 
 
 @pytest.mark.parametrize("eta", [0.0, 0.1, 10.0])
-def test_dpsh_is_the_loop_over_pairs(eta: float) -> None:
+def test_dpsh_is_its_formula(eta: float) -> None:
     activations, relevance = batch(9, 5)
-    terms = [softplus(t / 2) - s * t / 2 for t, s in pairs(activations, relevance)]
-    expected = sum(terms) / (9 * 8) + eta * quantisation(activations)
-    assert dpsh.loss(activations, relevance, eta=eta).item() == pytest.approx(expected, rel=1e-12)
+    theta = activations @ activations.T / 2
+    costs = theta.exp().log1p() - relevance * theta
+    expected = costs[others(relevance)].mean() + eta * quantisation(activations)
+    assert dpsh.loss(activations, relevance, eta=eta).item() == pytest.approx(expected.item(), rel=1e-12)
 
 
 @pytest.mark.parametrize("clip", [15.0, 1.0])
-def test_hashnet_is_the_weighted_loop_over_pairs(clip: float) -> None:
+def test_hashnet_is_its_formula(clip: float) -> None:
     activations, relevance = batch(9, 5)
     relaxed = torch.tanh(activations)
-    scale = 0.7
-    listed = pairs(relaxed, relevance)
-    n_similar = sum(s for _, s in listed)
-    weights = {1: len(listed) / n_similar, 0: len(listed) / (len(listed) - n_similar)}
-    costs = [(scale * t if scale * t > clip else softplus(scale * t)) - s * scale * t for t, s in listed]
-    expected = sum(weights[s] * cost for cost, (_, s) in zip(costs, listed, strict=True))
-    expected /= sum(weights[s] for _, s in listed)
-    assert hashnet.loss(relaxed, relevance, scale=scale, clip=clip).item() == pytest.approx(expected, rel=1e-12)
-
-
-def triplets(activations: Tensor, relevance: Tensor, margin: float) -> list[float]:
-    m = len(activations)
-    theta = (activations @ activations.T / 2).tolist()
-    return [
-        softplus(margin + theta[q][n] - theta[q][p])
-        for q in range(m)
-        for p in range(m)
-        for n in range(m)
-        if p != q and n != q and relevance[q, p] > 0 and relevance[q, n] == 0
-    ]
+    counted = others(relevance)
+    product = (0.7 * relaxed @ relaxed.T)[counted]
+    similar = relevance[counted]
+    n_similar = similar.sum().double()
+    weights = torch.where(similar > 0, len(similar) / n_similar, len(similar) / (len(similar) - n_similar))
+    costs = torch.where(product > clip, product, product.exp().log1p()) - similar * product
+    expected = (weights * costs).sum() / weights.sum()
+    assert hashnet.loss(relaxed, relevance, scale=0.7, clip=clip).item() == pytest.approx(expected.item(), rel=1e-12)
 
 
 @pytest.mark.parametrize("margin, eta", [(2.5, 0.1), (0.0, 0.0)])
-def test_dtsh_is_the_loop_over_triplets(margin: float, eta: float) -> None:
+def test_dtsh_is_its_formula(margin: float, eta: float) -> None:
     activations, relevance = batch(11, 5, n_classes=4)
-    terms = triplets(activations, relevance, margin)
-    expected = sum(terms) / len(terms) + eta * quantisation(activations)
-    assert dtsh.loss(activations, relevance, margin=margin, eta=eta).item() == pytest.approx(expected, rel=1e-12)
+    theta = activations @ activations.T / 2
+    is_triplet = ((relevance > 0) & others(relevance))[:, :, None] & (relevance == 0)[:, None]
+    costs = (margin + theta[:, None] - theta[:, :, None]).exp().log1p()
+    expected = costs[is_triplet].mean() + eta * quantisation(activations)
+    assert dtsh.loss(activations, relevance, margin=margin, eta=eta).item() == pytest.approx(expected.item(), rel=1e-12)
 
 
 def test_dtsh_cuts_a_large_batch_into_blocks(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,31 +1,39 @@
 """DPSH and DTSH with their memory of training outputs, against the released updates written out by hand."""
 
-import math
+from collections.abc import Callable
 
 import pytest
 import torch
 from support.one_line import one_line
 from torch import Tensor
+from torch.nn.functional import softplus
 
-from hashbench.learning.losses import LabelSupervision, dpsh, dtsh
+from hashbench.learning.losses import LabelSupervision, RowObjective, dpsh, dtsh
 
 BITS = 6
-
-
-def softplus(x: float) -> float:
-    return max(x, 0.0) + math.log1p(math.exp(-abs(x)))
-
-
-def sigmoid(x: float) -> float:
-    return 1 / (1 + math.exp(-x))
 
 
 def outputs(n: int, seed: int = 0) -> Tensor:
     return torch.randn(n, BITS, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
-def sign(u: Tensor) -> Tensor:
-    return torch.where(u > 0, 1.0, -1.0).double()
+def quantisation(u: Tensor) -> Tensor:
+    """The sum over examples and bits of (sign(u) - u)^2; a sign has no gradient."""
+    return (torch.where(u > 0, 1.0, -1.0) - u).square().sum()
+
+
+def same_value_and_gradient(
+    objective: RowObjective, rows: Tensor, seed: int, expected: Callable[[Tensor], Tensor]
+) -> None:
+    """The objective of three outputs is ``expected`` of them, where the memory is a constant that holds them too."""
+    u = outputs(3, seed=1).requires_grad_()
+    twin = u.detach().clone().requires_grad_()
+    value = objective(u, rows, draws(seed))
+    wanted = expected(twin)
+    assert value.item() == pytest.approx(wanted.item(), rel=1e-12)
+    value.backward()
+    wanted.backward()
+    torch.testing.assert_close(u.grad, twin.grad, rtol=1e-10, atol=1e-14)
 
 
 def draws(seed: int = 0) -> torch.Generator:
@@ -36,31 +44,21 @@ def draws(seed: int = 0) -> torch.Generator:
 def test_dpsh_is_the_loop_over_the_batch_and_all_training_outputs(multi_hot: bool) -> None:
     n = 9
     rows = torch.tensor([4, 0, 7])
-    eta = 0.3
     labels = torch.tensor([0, 1, 2, 0, 1, 2, 0, 1, 1])
     if multi_hot:
         labels = torch.nn.functional.one_hot(labels, 4) + torch.tensor([0, 0, 0, 1]) * (labels == 2)[:, None]
-    objective = dpsh.MemoryObjective(LabelSupervision(labels), BITS, eta=eta).double()
-    stale = outputs(n)
-    objective.outputs.copy_(stale)
-    u = outputs(3, seed=1).requires_grad_()
-    value = objective(u, rows, draws())
-    value.backward()
-    bank = stale.clone()
-    bank[rows] = u.detach()  # the batch is put into the memory before it is compared with it
-    total = 0.0
-    gradient = torch.zeros_like(u)
-    for i, row in enumerate(rows.tolist()):
-        for j in range(n):
-            s = bool((labels[row] * labels[j]).sum() > 0) if multi_hot else bool(labels[row] == labels[j])
-            theta = float(u[i].detach() @ bank[j]) / 2
-            total += softplus(theta) - s * theta
-            gradient[i] += (sigmoid(theta) - s) * bank[j] / 2  # nothing through the memory, not even for itself
-    expected = total / (3 * n) + eta * float((u - sign(u)).detach().square().sum()) / 3
-    assert value.item() == pytest.approx(expected, rel=1e-12)
-    released = gradient / (3 * n) + 2 * eta * (u - sign(u)).detach() / 3
-    assert u.grad is not None
-    torch.testing.assert_close(u.grad, released, rtol=1e-10, atol=1e-12)
+    objective = dpsh.MemoryObjective(LabelSupervision(labels), BITS, eta=0.3).double()
+    bank = outputs(n)
+    objective.outputs.copy_(bank)
+    bank[rows] = outputs(3, seed=1)  # the batch is put into the memory before it is compared with it
+    hot = labels if multi_hot else torch.nn.functional.one_hot(labels)
+    similar = (hot[rows] @ hot.T > 0).double()
+
+    def expected(u: Tensor) -> Tensor:
+        theta = u @ bank.T / 2
+        return (softplus(theta) - similar * theta).sum() / (3 * n) + 0.3 * quantisation(u) / 3
+
+    same_value_and_gradient(objective, rows, 0, expected)
     torch.testing.assert_close(objective.outputs, bank)
 
 
@@ -74,32 +72,23 @@ def triplet_memory(n_classes: int = 3, per_class: int = 70, batch_size: int = 4)
 
 
 def test_dtsh_is_the_released_update() -> None:
+    """The step of train_triplet.m and update.m is 2 T / n of this gradient; T are the triplets of a query."""
     objective = triplet_memory()
     rows = torch.tensor([3, 100, 209])  # a last batch, smaller than batch_size
-    u = outputs(3, seed=1).requires_grad_()
-    value = objective(u, rows, draws(5))
-    value.backward()
     positive, negative, possible = objective.draw_by_class(rows, draws(5))
     assert possible.all()
-    per_query = 50 * 50 * 2
-    bank = objective.outputs
-    total = 0.0
-    step = torch.zeros(3, BITS, dtype=torch.float64)
-    for q in range(3):
-        for j in range(2):
-            excess = (u[q].detach() @ bank[positive[q, j]].T)[:, None] - u[q].detach() @ bank[negative[q, j]].T
-            t = excess / 2 - 2.0
-            total += sum(softplus(-x) for x in t.flatten().tolist())
-            pull = bank[positive[q, j]][:, None] - bank[negative[q, j]][None]
-            step[q] += ((1 - torch.sigmoid(t))[:, :, None] * pull).sum((0, 1))
-    quantisation = float((u - sign(u)).detach().square().sum())
-    assert value.item() == pytest.approx((total / per_query + 0.05 * quantisation) / 4, rel=1e-12)
-    # train_triplet.m and update.m: the sum of (1 - A)(u_p - u_n), minus 4 eta (u - sgn u), over (batch size x n)
-    released_eta = 0.05 * per_query
-    n = len(bank)
-    released = (step - 4 * released_eta * (u - sign(u)).detach()) / (4 * n)
-    assert u.grad is not None
-    torch.testing.assert_close(-u.grad * 2 * per_query / n, released, rtol=1e-10, atol=1e-12)
+    bank = objective.outputs.clone()
+    bank[rows] = outputs(3, seed=1)
+
+    def expected(u: Tensor) -> Tensor:
+        total = torch.zeros((), dtype=torch.float64)
+        for q in range(3):
+            for j in range(2):
+                excess = (bank[positive[q, j]] @ u[q])[:, None] - bank[negative[q, j]] @ u[q]
+                total = total + softplus(2.0 - excess / 2).sum()
+        return (total / (50 * 50 * 2) + 0.05 * quantisation(u)) / 4
+
+    same_value_and_gradient(objective, rows, 5, expected)
 
 
 def test_dtsh_draws_from_the_right_classes_and_outside_the_batch() -> None:
@@ -178,22 +167,17 @@ def test_with_several_labels_a_positive_shares_one_and_a_negative_none(
 def test_with_several_labels_dtsh_is_the_loop_over_the_triplets_drawn() -> None:
     objective = several_labels(n=60)  # few: positives and negatives are repeated
     rows = torch.arange(9, 12)
-    objective.supervision.labels[9] = 0
-    u = outputs(3, seed=1).requires_grad_()
-    value = objective(u, rows, draws(5))
-    value.backward()
-    total = 0.0
-    gradient = torch.zeros_like(u)
-    bank = objective.outputs
-    for q, (positive, negative) in enumerate(drawn(objective, rows, 5)):
-        for p in positive:
-            pulls = bank[p] - bank[negative]
-            t = pulls @ u[q].detach() / 2 - 2.0
-            total += sum(softplus(-x) for x in t.tolist())
-            gradient[q] -= (1 - torch.sigmoid(t)) @ pulls / 2
-    assert total > 0
-    quantised = (u - sign(u)).detach()
-    assert value.item() == pytest.approx((total / 22_500 + 0.05 * float(quantised.square().sum())) / 4, rel=1e-12)
-    assert u.grad is not None
-    torch.testing.assert_close(u.grad, (gradient / 22_500 + 0.1 * quantised) / 4, rtol=1e-10, atol=1e-14)
-    torch.testing.assert_close(u.grad[0], 0.1 * quantised[0] / 4)  # an item without labels: the quantisation only
+    objective.supervision.labels[9] = 0  # without labels: the quantisation only
+    triplets = drawn(objective, rows, 5)
+    assert not triplets[0][0] and triplets[1][0] + triplets[2][0]
+    bank = objective.outputs.clone()
+    bank[rows] = outputs(3, seed=1)
+
+    def expected(u: Tensor) -> Tensor:
+        total = torch.zeros((), dtype=torch.float64)
+        for q, (positive, negative) in enumerate(triplets):
+            for p in positive:
+                total = total + softplus(2.0 - (bank[p] - bank[negative]) @ u[q] / 2).sum()
+        return (total / 22_500 + 0.05 * quantisation(u)) / 4
+
+    same_value_and_gradient(objective, rows, 5, expected)

@@ -8,6 +8,7 @@ from support.one_line import one_line
 from hashbench.learning.losses import DistanceSupervision, LabelSupervision
 from hashbench.scoring.relevance import percentiles
 from hashbench.scoring.relevance.distances import DistanceRelevance
+from hashbench.scoring.relevance.labels import ClassRelevance
 
 
 def of_training(features: np.ndarray) -> DistanceRelevance:
@@ -39,6 +40,9 @@ def test_labels_that_two_share() -> None:
     hot = LabelSupervision(torch.tensor([[1, 1, 0], [1, 1, 1], [0, 0, 0]]))
     assert hot.levels(torch.tensor([1, 2])).tolist() == [[2, 3, 0], [0, 0, 0]]
     assert hot.levels(torch.tensor([1]), torch.tensor([0])).tolist() == [[2]]
+    ids = torch.tensor([0, -1, 0, -1, -2])  # a negative one is no class
+    scored = ClassRelevance(ids.numpy(), ids.numpy()).block(slice(None), slice(None))
+    assert LabelSupervision(ids).levels(torch.arange(5)).tolist() == scored.tolist()
 
 
 @pytest.mark.parametrize("labels", [[0, 1, 2, -1, -1], [[1, 0], [0, 1], [0, 0]]])

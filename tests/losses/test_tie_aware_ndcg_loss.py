@@ -33,9 +33,20 @@ def test_exact_is_the_metric_at_binary_codes(m: int, bits: int) -> None:
     activations, labels = graded_batch(m, bits, seed=m)
     codes = torch.where(activations > 0, 1.0, -1.0)
     as_bits = (codes > 0).numpy().astype(np.uint8)
-    several = labels.numpy().astype(np.uint8)
-    expected = score(as_bits, as_bits, several, several, metrics=["ndcg"], exclude_self=True)["ndcg"]
+    label_sets = labels.numpy().astype(np.uint8)
+    expected = score(as_bits, as_bits, label_sets, label_sets, metrics=["ndcg"], exclude_self=True)["ndcg"]
     assert tie_aware_ndcg.exact(codes, labels @ labels.T).item() == pytest.approx(1 - expected, abs=1e-12)
+
+
+def equation_66(counts: Tensor, gains: list[float]) -> float:
+    """DCG_s of one histogram [B, V] of items whose levels have these ``gains`` [V]."""
+    value = cumulated = 0.0
+    for of_distance in counts.tolist():
+        c = sum(of_distance)
+        gain = sum(g * mass for g, mass in zip(gains, of_distance, strict=True))
+        value += gain / math.log2(cumulated + c / 2 + 1.5)
+        cumulated += c
+    return value
 
 
 @pytest.mark.parametrize("n_bins, delta", [(None, 1.0), (3, 1.0), (6, 2.0)])
@@ -47,15 +58,8 @@ def test_simplified_is_equation_66(n_bins: int | None, delta: float) -> None:
     values = []
     for i in range(14):
         levels = [int(relevance[i, j]) for j in range(14) if j != i]
-        if not any(levels):
-            continue
-        value = cumulated = 0.0
-        for d in range(counts.shape[1]):
-            c = counts[i, d].sum().item()
-            gain = sum((2**v - 1) * counts[i, d, v].item() for v in range(6))
-            value += gain / math.log2(cumulated + c / 2 + 1.5)
-            cumulated += c
-        values.append(value / ideal(levels))
+        if any(levels):
+            values.append(equation_66(counts[i], [2**v - 1 for v in range(6)]) / ideal(levels))
     measured = tie_aware_ndcg.simplified(relaxed, relevance, n_bins=n_bins, delta=delta)
     assert measured.item() == pytest.approx(1 - sum(values) / len(values), abs=1e-12)
 
@@ -97,24 +101,13 @@ def test_high_levels_keep_their_gain() -> None:
 
 def test_as_released_saturates_gains_and_ranks_the_query_in_its_own_ideal_order() -> None:
     generator = torch.Generator().manual_seed(0)
-    m = 7
-    bits = 6
-    relaxed = torch.tanh(torch.randn(m, bits, generator=generator, dtype=torch.float64))
-    levels = torch.randint(0, 19, (m, m), generator=generator)
+    relaxed = torch.tanh(torch.randn(7, 6, generator=generator, dtype=torch.float64))
+    levels = torch.randint(0, 19, (7, 7), generator=generator)
     levels = torch.maximum(levels, levels.T)
-    distance = (bits - relaxed @ relaxed.T) / 2
+    gains = [min(2**v, 127) - 1 for v in range(19)]  # MATLAB's integers stop at their largest
+    counts = soft_histogram(relaxed_distance(relaxed), levels, n_levels=19, n_bits=6)
     total = 0.0
-    for i in range(m):
-        gain = [min(2 ** int(level), 127) - 1 for level in levels[i]]  # MATLAB's integers stop at their largest
-        counts = [0.0] * (bits + 1)
-        gained = [0.0] * (bits + 1)
-        for j in range(m):
-            for d in range(bits + 1):
-                pulse = max(0.0, 1 - abs(float(distance[i, j]) - d)) * (j != i)
-                counts[d] += pulse
-                gained[d] += gain[j] * pulse
-        dcg = sum(gained[d] / math.log2(sum(counts[:d]) + counts[d] / 2 + 1.5) for d in range(bits + 1))
-        ideal = sum(g / math.log2(rank + 2) for rank, g in enumerate(sorted(gain, reverse=True)))
-        total += dcg / ideal
-    actual = tie_aware_ndcg.as_released(relaxed, levels).item()
-    assert actual == pytest.approx(1 - total / m, rel=1e-12)
+    for histogram, of_query in zip(counts, levels.tolist(), strict=True):
+        best = sorted((gains[v] for v in of_query), reverse=True)
+        total += equation_66(histogram, gains) / sum(g * discount(rank) for rank, g in enumerate(best, start=1))
+    assert tie_aware_ndcg.as_released(relaxed, levels).item() == pytest.approx(1 - total / 7, rel=1e-12)

@@ -27,15 +27,6 @@ def test_a_cut_has_the_least_energy_of_all_signs(seed: int) -> None:
     assert energy(couplings, fields, cut(couplings, fields)) == least_energy(couplings, fields)
 
 
-def test_energy_is_its_formula() -> None:
-    random = np.random.default_rng(0)
-    couplings = symmetric(random.integers(-5, 6, (6, 6)))
-    fields = random.integers(-5, 6, 6)
-    signs = random.choice([-1, 1], 6)
-    pairs = sum(couplings[i, j] * signs[i] * signs[j] for i in range(6) for j in range(i))
-    assert energy(couplings, fields, signs) == pairs + fields @ signs
-
-
 def affinities(n: int, n_classes: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Relevant pairs of a random class each, and couplings at most 0 for them and at least 0 for the others."""
     random = np.random.default_rng(seed)

@@ -1,22 +1,16 @@
 """CGH: its triplet loss against all triplets, the optimum of its master problem, and column generation."""
 
 import math
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from support.fits import data_of
 from support.on_digits import on_digits
 
-from hashbench.foundation.execution import Execution
-from hashbench.learning.contract import TrainingData
-from hashbench.learning.methods import METHODS
 from hashbench.learning.methods._column_generation import ColumnSettings
 from hashbench.learning.methods._pairs import Neighbours, random_neighbours
 from hashbench.learning.methods.cgh import TripletMaster
-from hashbench.running.datasets.card import load_card
-from hashbench.running.datasets.split import split
-from hashbench.running.datasets.store import open_dataset
 
 
 def settings(**changes: Any) -> ColumnSettings:
@@ -24,12 +18,6 @@ def settings(**changes: Any) -> ColumnSettings:
     chosen = on_digits("cgh", setting_values).settings
     assert isinstance(chosen, ColumnSettings)
     return chosen
-
-
-def digits(n: int) -> TrainingData:
-    stored = open_dataset(load_card("digits"))
-    ids = split(stored.labels, load_card("digits").protocol("s1"), "digits", "s1").train_ids[:n]
-    return TrainingData(stored.items[ids], stored.labels[ids], 16.0, 3, Path(), execution=Execution("cpu"))
 
 
 def slow_loss(distances: np.ndarray, neighbours: Neighbours, query: int) -> float:
@@ -44,7 +32,7 @@ def slow_loss(distances: np.ndarray, neighbours: Neighbours, query: int) -> floa
 
 def test_the_master_reaches_the_optimum_of_its_convex_problem() -> None:
     random = np.random.default_rng(0)
-    neighbours = random_neighbours(digits(60), 5, 6, random)
+    neighbours = random_neighbours(data_of(np.zeros((60, 1)), np.arange(60) % 5), 5, 6, random)
     master = TripletMaster(settings(C=30.0), neighbours, random)
     values = []
     for _ in range(6):
@@ -61,7 +49,7 @@ def test_the_master_reaches_the_optimum_of_its_convex_problem() -> None:
 def test_the_objective_and_its_gradient_have_no_error_of_float32() -> None:
     """An error of 1e-7 would depend on the processor, and the codes on the error."""
     random = np.random.default_rng(0)
-    neighbours = random_neighbours(digits(60), 5, 6, random)
+    neighbours = random_neighbours(data_of(np.zeros((60, 1)), np.arange(60) % 5), 5, 6, random)
     master = TripletMaster(settings(C=30.0), neighbours, random)
     differs = []
     weights = np.array([0.31, 0.23, 0.67])
@@ -79,17 +67,3 @@ def test_the_objective_and_its_gradient_have_no_error_of_float32() -> None:
     steps = 1e-5 * np.eye(3)
     slopes = [(value(weights + step) - value(weights - step)) / 2e-5 for step in steps]
     np.testing.assert_allclose(gradient, slopes, rtol=1e-7)
-
-
-@pytest.mark.parametrize("hash_functions", ["linear", "kernel"])
-def test_learned_bits_keep_triplets_in_order(hash_functions: str) -> None:
-    data = digits(250)
-    chosen = settings(hash_functions=hash_functions, n_anchors=100)
-    function: Any = METHODS.get("cgh").fit(chosen, data).function  # type: ignore[attr-defined]
-    assert function.weights.shape == (16,)
-    assert (function.weights >= 0).all()
-    bits = function.activations(data.items.reshape(250, -1) / 16.0) > 0
-    distances = (function.weights * (bits[:, None] != bits)).sum(axis=2)
-    neighbours = random_neighbours(data, 20, 20, np.random.default_rng(9))
-    near, far = np.split(np.take_along_axis(distances, neighbours.ids, axis=1), [20], axis=1)
-    assert (near[:, :, None] < far[:, None]).mean() > 0.97

@@ -1,17 +1,10 @@
 """FastHash: its losses, the couplings of a bit against the sum of the losses, and codes near within a class."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
-from support.on_digits import on_digits
 
-from hashbench.learning.contract import TrainingData
-from hashbench.learning.methods import METHODS
 from hashbench.learning.methods._block_cut import energy
 from hashbench.learning.methods.fasthash import Loss, coupled, losses
-from hashbench.running.datasets.card import load_card
-from hashbench.running.datasets.store import open_dataset
 
 LOSSES: list[Loss] = ["ksh", "hinge"]
 
@@ -56,21 +49,3 @@ def test_the_energy_of_a_bit_is_the_sum_of_the_losses(loss: Loss) -> None:
         values.append((2 * total.sum() - energy(couplings, np.zeros(12, int), bit), total.sum()))
     assert len({constant for constant, _ in values}) == 1
     assert len({total for _, total in values}) > 1
-
-
-def data(folder: Path, labels: np.ndarray | None = None) -> TrainingData:
-    digits = open_dataset(load_card("digits"))
-    chosen = digits.labels[:300] if labels is None else labels
-    return TrainingData(digits.items[:300], chosen, 16.0, 0, folder)
-
-
-@pytest.mark.parametrize("loss", LOSSES)
-def test_codes_of_one_class_are_near_and_those_of_two_far(loss: Loss, tmp_path: Path) -> None:
-    settings = on_digits("fasthash", {"bits": 16, "loss": loss, "n_trees": 30}).settings
-    training = data(tmp_path)
-    codes = np.where(METHODS.get("fasthash").fit(settings, training).encode(training.items) > 0, 1.0, -1.0)
-    near = codes @ codes.T / 16
-    relevant = training.labels[:, None] == training.labels
-    assert near[relevant].mean() > 0.9
-    assert near[~relevant].mean() < 0.1
-    assert len(np.unique(codes.T, axis=0)) > 8

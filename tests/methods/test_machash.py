@@ -1,17 +1,10 @@
 """MACHash: its loss and couplings against the formula, its step Z, its gain."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
-from support.on_digits import on_digits
 
-from hashbench.learning.contract import TrainingData
-from hashbench.learning.methods import METHODS
 from hashbench.learning.methods._block_cut import Matrix, energy, submodular_blocks
 from hashbench.learning.methods.machash import CodeStep, KshCouplings, affinities, ksh_loss
-from hashbench.running.datasets.card import load_card
-from hashbench.running.datasets.store import open_dataset
 
 
 def slow_loss(codes: np.ndarray, pairs: np.ndarray) -> int:
@@ -85,20 +78,3 @@ def test_step_z_lowers_the_penalised_loss(mu: int) -> None:
     assert values == sorted(values, reverse=True)
     assert values[-1] < values[0]
     assert (codes == hashed).all() == (mu == 10_000)
-
-
-def data(folder: Path, labels: np.ndarray | None = None) -> TrainingData:
-    digits = open_dataset(load_card("digits"))
-    return TrainingData(digits.items[:300], digits.labels[:300] if labels is None else labels, 16.0, 0, folder)
-
-
-@pytest.mark.parametrize("hash_functions", ["linear", "kernel"])
-def test_the_schedule_lowers_the_loss_of_the_hash_functions(hash_functions: str, tmp_path: Path) -> None:
-    training = data(tmp_path)
-    affinity = affinities(training.labels[:, None] == training.labels)
-    actual = []
-    for iterations in (0, 12):
-        chosen = {"bits": 16, "hash_functions": hash_functions, "n_anchors": 100, "iterations": iterations}
-        hasher = METHODS.get("machash").fit(on_digits("machash", chosen).settings, training)
-        actual.append(ksh_loss(np.where(hasher.encode(training.items) > 0, 1, -1).astype(np.int8), affinity))
-    assert actual[1] < actual[0]

@@ -181,17 +181,6 @@ def test_wrong_settings_are_one_line(method: str, changes: dict[str, Setting], c
         cell(method, **changes)
 
 
-def test_budgets_are_those_of_the_method() -> None:
-    runs = {str(on_digits("sparse_hash", HASH, budget=name).name) for name in ("paper", "smoke")}
-    assert len(runs) == 2
-    with one_line("unknown budget of Sparse hash 'smoek': did you mean smoke"):
-        on_digits("sparse_hash", HASH, budget="smoek")
-    with one_line("unknown budget of DPSH 'smoke': one of full"):
-        on_digits("dpsh", {"bits": 8}, budget="smoke")
-    smoke = Run.resolve("cifar100", "sparse_hash", "sparse_hash", {}, budget="smoke")
-    assert (smoke.base or smoke).n_classes == smoke.n_classes == 10
-
-
 def test_the_first_classes_are_all_that_a_run_sees(store: Store) -> None:
     few = cell("exhaustive_search", n_classes=3, classes_per_batch=3, batch_size=6)
     dataset = (opened := open_data(few)).dataset

@@ -2,23 +2,19 @@
 
 import math
 from itertools import permutations, product
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from scipy.optimize import linprog
+from support.fits import data_of
 from support.on_digits import on_digits
 
-from hashbench.foundation.execution import Execution
-from hashbench.learning.contract import TrainingData, TrainingFailed
+from hashbench.learning.contract import TrainingFailed
 from hashbench.learning.methods import METHODS, _column_generation
 from hashbench.learning.methods._column_generation import Rows
 from hashbench.learning.methods._pairs import Neighbours
 from hashbench.learning.methods.structhash import COSTS, Loss, Settings, StructuredMaster
-from hashbench.running.datasets.card import load_card
-from hashbench.running.datasets.split import split
-from hashbench.running.datasets.store import open_dataset
 
 LOSSES: tuple[Loss, ...] = ("auc", "ndcg")
 
@@ -28,17 +24,6 @@ def settings(**changes: Any) -> Settings:
     chosen = on_digits("structhash", setting_values).settings
     assert isinstance(chosen, Settings)
     return chosen
-
-
-def digits(n: int = 250, seed: int = 3) -> TrainingData:
-    stored = open_dataset(load_card("digits"))
-    ids = split(stored.labels, load_card("digits").protocol("s1"), "digits", "s1").train_ids[:n]
-    return TrainingData(stored.items[ids], stored.labels[ids], 16.0, seed, Path(), execution=Execution("cpu"))
-
-
-def few(hash_functions: str) -> dict[str, Any]:
-    """Hash functions of a small size, for 250 examples."""
-    return {"hash_functions": hash_functions, "n_anchors": 100, "n_trees": 20}
 
 
 def all_cuts(loss: Loss, differs: np.ndarray, p: int, n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -78,27 +63,10 @@ def test_the_master_solves_the_problem_with_all_rankings(loss: Loss, of_loss: fl
     assert exact.fun - 1e-5 <= master.objective <= exact.fun + 1e-6 * of_loss + 1e-5
 
 
-@pytest.mark.parametrize(
-    "loss, hash_functions", [*((loss, "linear") for loss in LOSSES), ("ndcg", "kernel"), ("ndcg", "trees")]
-)
-def test_more_bits_and_learned_bits_rank_better(loss: Loss, hash_functions: str) -> None:
-    data = digits()
-    chosen = settings(loss=loss, **few(hash_functions))
-    function: Any = METHODS.get("structhash").fit(chosen, data).function  # type: ignore[attr-defined]
-    bits = function.activations(data.items.reshape(250, -1) / 16.0) > 0
-    relevant = data.labels[:, None] == data.labels
-
-    def right(chosen: np.ndarray) -> float:
-        distances = (function.weights[chosen] * (bits[:, None] != bits)[..., chosen]).sum(axis=2)
-        return float((distances[relevant].mean() < distances[~relevant]).mean())
-
-    assert right(np.arange(16)) > right(np.arange(1)) + 0.05
-    assert right(np.arange(16)) > 0.9
-
-
 def test_a_loss_weight_without_weights_is_refused() -> None:
+    features = np.random.default_rng(0).standard_normal((60, 4))
     with pytest.raises(TrainingFailed, match="C is too small"):
-        METHODS.get("structhash").fit(settings(bits=2, C=0.01), digits())
+        METHODS.get("structhash").fit(settings(bits=2, C=0.01, n_anchors=20), data_of(features, np.arange(60) % 3))
 
 
 def test_rows_can_be_added_and_dropped() -> None:

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from hashbench.learning.methods._trees import BINS, Trees, TreeSettings, binned, boosted, stacked
+from hashbench.learning.methods._trees import BINS, TreeSettings, binned, boosted, stacked
+from hashbench.learning.steps import apply
 
 ALL = 10**6
 
@@ -60,21 +61,7 @@ def test_activations_are_exactly_the_scores_of_the_fit() -> None:
     np.testing.assert_array_equal(activations, np.stack([bit.scores for bit in bits], axis=1))
     np.testing.assert_array_equal(function.activations(features[5:6]), activations[5:6])
     assert function.n_features == 9
-    np.testing.assert_array_equal(activations, slow_activations(function, features))
-
-
-def slow_activations(function: Trees, features: np.ndarray) -> np.ndarray:
-    """The definition: each item walks down each tree."""
-    out = np.zeros((len(features), len(function.features)))
-    for i, item in enumerate(features):
-        for bit in range(out.shape[1]):
-            for tree in range(function.features.shape[1]):
-                node = 0
-                while node < function.features.shape[2]:
-                    right = item[function.features[bit, tree, node]] > function.thresholds[bit, tree, node]
-                    node = 2 * node + 1 + int(right)
-                out[i, bit] += function.values[bit, tree, node - function.features.shape[2]]
-    return out
+    np.testing.assert_array_equal(activations, apply(function.steps(), features))
 
 
 @pytest.mark.parametrize("n", [3, 50, BINS, BINS + 1, 5000])

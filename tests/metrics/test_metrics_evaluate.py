@@ -2,14 +2,10 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from support.one_line import one_line
-from support.strategies import CodeSet, code_sets
 
 from hashbench.scoring import metrics
-from hashbench.scoring.codes import pack
-from hashbench.scoring.histogram import Histogram, count
+from hashbench.scoring.histogram import Histogram
 from hashbench.scoring.metrics import Metrics
 
 NAMES = ["ap", "ap(norm=retrieved)@3", "ndcg", "precision@2", "recall@r1", "structhash_ndcg@3"]
@@ -37,15 +33,6 @@ def test_nan_marks_exactly_the_queries_without_a_relevant_item() -> None:
         assert np.isnan(value).tolist() == [True, False, True], name
 
 
-def test_no_query_and_no_item_are_no_error() -> None:
-    for shape in [(0, 3, 2), (2, 3, 2)]:
-        for value in metrics.evaluate(
-            Histogram(np.zeros(shape, np.int64), np.array([0, 1])), Metrics.parse(NAMES)
-        ).values():
-            assert len(value) == shape[0]
-            assert metrics.summarise(value).mean is None
-
-
 def test_the_gain_is_of_the_levels_value_not_of_its_index() -> None:
     histogram = Histogram(np.array([[[1, 0, 0], [0, 1, 0], [0, 0, 1]]]), np.array([0, 2, 10]))
     value = metrics.evaluate(histogram, Metrics.parse(["ndcg"]))["ndcg"][0]
@@ -64,15 +51,3 @@ def test_a_summary_leaves_nan_out_and_says_so() -> None:
     assert summary.n_queries == 4
     assert summary.n_empty == 1
     assert summary.std == pytest.approx(np.sqrt(1 / 6))  # of the population: ddof = 0
-
-
-@given(code_sets(), st.randoms(use_true_random=False))
-def test_the_order_of_the_database_changes_nothing(drawn: CodeSet, random: object) -> None:
-    order = np.random.default_rng(random.randrange(2**32)).permutation(len(drawn.database))  # type: ignore[attr-defined]
-    kind = type(drawn.relevance)
-    shuffled = kind(drawn.relevance.query_labels, drawn.relevance.database_labels[order])
-    one = count(pack(drawn.query), pack(drawn.database), drawn.relevance, workers=1)
-    other = count(pack(drawn.query), pack(drawn.database[order]), shuffled, workers=1)
-    assert np.array_equal(one.counts, other.counts)
-    for name, value in metrics.evaluate(one, Metrics.parse(NAMES)).items():
-        assert np.array_equal(value, metrics.evaluate(other, Metrics.parse([name]))[name], equal_nan=True)

@@ -9,7 +9,7 @@ from support.one_line import one_line
 from hashbench.scoring import metrics
 from hashbench.scoring.histogram import Histogram
 from hashbench.scoring.histogram.retrieval import CUTOFFS, Reranked, Retrieval
-from hashbench.scoring.metrics import Metrics, MetricValue, NamedMetric
+from hashbench.scoring.metrics import Metrics, MetricValue
 
 HISTOGRAM = Histogram(np.array([[[1, 1], [2, 0]]]), np.array([0, 1]))
 
@@ -73,28 +73,3 @@ def test_a_search_does_not_have_the_metrics_of_a_histogram(name: str) -> None:
     says = f"metric '{name}' is computed from items ranked by distance, not from a bucket search"
     with one_line(says):
         metrics.mean_values(TWO, Metrics.parse(["suf", name], Retrieval))
-
-
-@pytest.mark.parametrize(
-    "name, says",
-    [
-        ("suf@2", "there is no @2: write suf@1 or suf@4 or suf@16"),
-        ("suf@r2", "suf does not take @r2: write suf@1 or suf@4 or suf@16"),
-        ("rerank_precision", "a cutoff is required: rerank_precision@1 or rerank_precision@4 or rerank_precision@16"),
-        ("rerank_precision@100", "there is no @100"),
-        ("nmi@1", "nmi does not take @1: write nmi"),
-        ("suf(norm=min)@4", "unknown parameter"),
-    ],
-)
-def test_a_cutoff_that_no_search_has_is_refused(name: str, says: str) -> None:
-    with one_line(text=says):
-        NamedMetric.parse(name)
-
-
-@pytest.mark.parametrize(
-    "written, canonical",
-    [("suf", "suf"), ("suf@1", "suf"), ("suf@16", "suf@16"), ("rerank_precision@1", "rerank_precision@1")],
-)
-def test_a_cutoff_that_is_meant_anyway_is_not_written(written: str, canonical: str) -> None:
-    assert str(NamedMetric.parse(written)) == canonical
-    assert NamedMetric.parse(canonical) == NamedMetric.parse(written)

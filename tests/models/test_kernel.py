@@ -60,24 +60,6 @@ def test_columns_are_centred_and_only_the_hash_layer_learns(tmp_path: Path) -> N
     assert not same(trained.encoder[1], started(data).encoder[1])
 
 
-def test_a_hasher_comes_back_bit_for_bit_from_its_file_and_its_checkpoint(tmp_path: Path) -> None:
-    data = examples(tmp_path)
-    chosen = settings(**CHANGES)
-    hasher = METHODS.get("talr_ap").fit(chosen, data)
-    assert isinstance(hasher, DeepHasher)
-    loaded = DeepHasher.load(chosen, tmp_path, "cpu")
-    assert same(loaded, hasher)
-    np.testing.assert_array_equal(loaded.encode(data.items), hasher.encode(data.items))
-    first = Trainer(chosen, Spread(data), data, "test")
-    first.epochs_done = 1
-    first.save_checkpoint_if_due()
-    again = Trainer(chosen, Spread(data), data, "test")
-    assert isinstance(again.hasher.backbone, KernelResponses)
-    again.hasher.backbone.anchors.zero_()
-    again.resume()
-    assert same(again.hasher, first.hasher)
-
-
 def test_responses_stay_in_float32_under_autocast() -> None:
     layer = KernelResponses(4, 3)
     inputs = torch.rand(20, 4, generator=torch.Generator().manual_seed(1))

@@ -144,19 +144,6 @@ def test_a_file_of_no_weights_is_refused(tmp_path: Path, name: str, content: byt
         filled(tmp_path / name)
 
 
-def test_what_is_in_a_torch_file_must_be_tensors(tmp_path: Path) -> None:
-    torch.save([torch.zeros(2)], tmp_path / "list.pth")
-    torch.save({0: torch.zeros(2)}, tmp_path / "integers.pth")
-    torch.save({"conv1.weight": 3}, tmp_path / "number.pth")
-    torch.save({"conv1.weight": torch.zeros(2, 2).to_sparse()}, tmp_path / "sparse.pth")
-    for name in ("list", "integers"):
-        with one_line("a dictionary of tensors by name"):
-            filled(tmp_path / f"{name}.pth")
-    for name in ("number", "sparse"):
-        with one_line(r"conv1\.weight: not a plain tensor|a pickle of more than plain tensors"):
-            filled(tmp_path / f"{name}.pth")
-
-
 def test_a_layer_above_the_backbone_is_left_out(tmp_path: Path) -> None:
     model = MODELS.get("squeezenet1_1")
     assert model.pretrained is not None

@@ -6,8 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.one_line import one_line
 
-from hashbench.scoring.codes import pack
-from hashbench.scoring.histogram import count, count_blocks
 from hashbench.scoring.relevance import distances
 from hashbench.scoring.relevance.distances import DistanceRelevance
 
@@ -52,19 +50,6 @@ def test_each_query_may_have_thresholds_of_its_own(seed: int) -> None:
     assert np.array_equal(relevance.block(slice(1, 2), slice(3, 9)), whole[1:2, 3:9])
     with one_line("thresholds of 3 queries, features of 4"):
         DistanceRelevance(query, database, near[None, :3])
-
-
-def test_it_is_counted_as_any_other_relevance() -> None:
-    rng = np.random.default_rng(0)
-    features = rng.standard_normal((5, 3)), rng.standard_normal((50, 3))
-    relevance = DistanceRelevance(*features, (3.0, 2.0, 1.0, 0.5), (1, 2, 5, 10))
-    codes = [pack(part > 0) for part in features]
-    histogram = count(*codes, relevance, workers=1)
-    assert histogram.levels.tolist() == [0, 1, 2, 5, 10]
-    pieces = [(codes[1][part], known) for part, known in relevance.pieces()]
-    assert np.array_equal(count_blocks(codes[0], pieces, workers=1).counts, histogram.counts)
-    per_level = [(by_loop(relevance) == v).sum() for v in range(5)]
-    assert histogram.counts.sum(axis=(0, 1)).tolist() == per_level
 
 
 @pytest.mark.parametrize(

@@ -58,19 +58,6 @@ def test_every_kernel_counts_what_a_loop_counts_in_pieces_too(codes: CodeSet, k:
         np.testing.assert_array_equal(histogram.levels, [0, 1])
 
 
-@given(code_sets(), st.integers(1, 5), st.integers(0, 99))
-def test_blocks_and_pairs_are_those_of_the_matrix(codes: CodeSet, k: int, seed: int) -> None:
-    ids = neighbours(codes, k, seed)
-    n_items = len(codes.database)
-    near = NeighbourRelevance(ids, n_items)
-    level = levels(ids, n_items)
-    rows = slice(0, 2)
-    columns = slice(1, max(1, n_items - 1))
-    np.testing.assert_array_equal(near.block(rows, columns), level[rows, columns])
-    queries, items = np.divmod(np.arange(level.size), n_items)
-    np.testing.assert_array_equal(near.pairs(queries, items), level[queries, items])
-
-
 @pytest.mark.parametrize("ties", POLICIES)
 @pytest.mark.parametrize(
     "options", [{}, {"weights": [3, 1, 1, 2, 2, 1]}, {"exclude_self": np.array([4, -1, 0, 39, 7])}]

@@ -1,8 +1,5 @@
 """Distances by rank, against the whole matrix of distances, sorted."""
 
-import math
-import tracemalloc
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -47,13 +44,6 @@ def test_percentiles_are_those_of_all_pairs(seed: int, kind: str, n: int, tile: 
     np.testing.assert_allclose(thresholds, expected, rtol=1e-15, atol=0)
 
 
-def test_the_convention_is_matlabs() -> None:
-    line = np.array([[0.0], [1.0], [3.0]])  # distances 1, 2, 3: rank i stands at 100 (i - 1/2) / 3
-    assert percentiles(line, [100 / 6, 50, 500 / 6, 1, 99]) == pytest.approx((1, 2, 3, 1, 3), abs=1e-12)
-    assert percentiles(line, [100 / 3]) == pytest.approx((1.5,))
-    assert np.percentile([1, 2, 3], 100 / 3) == pytest.approx(5 / 3)  # NumPy's own default is another number
-
-
 @given(st.integers(0, 2**32 - 1), st.sampled_from(KINDS), st.integers(1, 40), st.data())
 def test_the_nearest_are_those_of_the_whole_matrix(seed: int, kind: str, n: int, data: st.DataObject) -> None:
     rng = np.random.default_rng(seed)
@@ -67,25 +57,6 @@ def test_the_nearest_are_those_of_the_whole_matrix(seed: int, kind: str, n: int,
         distances = nearest(query, database, k)
     whole = np.sort([euclidean(one, database) for one in query], axis=1)
     assert distances.tolist() == whole[:, k - 1].tolist()
-
-
-def test_memory_does_not_grow_with_the_pairs() -> None:
-    features = np.random.default_rng(0).standard_normal((3000, 8))
-    pair_bytes = 8 * math.comb(3000, 2)
-
-    def peak(run) -> int:  # type: ignore[no-untyped-def]
-        tracemalloc.start()
-        run()
-        most = tracemalloc.get_traced_memory()[1]
-        tracemalloc.stop()
-        return most
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(by_rank, "TILE", 128)
-        patch.setattr(by_rank, "HELD", 1 << 16)
-        # the bins of the first pass are 8 MiB, thrice
-        assert peak(lambda: percentiles(features, PERCENTS)) < 0.8 * pair_bytes
-        assert peak(lambda: nearest(features, features, 60)) < 0.1 * pair_bytes
 
 
 @pytest.mark.parametrize("features", [np.zeros((1, 3)), np.zeros((0, 3))])

@@ -146,7 +146,7 @@ HEAD = "toy | CIFAR-10 S1 (mAP) | 12 bits |"
 @pytest.fixture(scope="module")
 def toy() -> tuple[Table, dict[str, np.ndarray]]:
     """A table of four rows on five splits, and the AP of each query."""
-    declared = sample_spec(groups=[SAMPLE["groups"][0]]).on_splits(5)
+    declared = sample_spec(groups=[SAMPLE["groups"][0]], repeats="splits")
     rows = []
     scores = {}
     for line, means in enumerate(MEANS):

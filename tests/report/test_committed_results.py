@@ -11,10 +11,10 @@ from statistics import fmean, stdev
 
 import pytest
 from support import committed
+from support.rendered import rendered
 from support.toy_root import REPOSITORY
 
 from hashbench.showing import figures
-from hashbench.showing.report import files
 from hashbench.showing.report.readme import QUICKSTART, results_readme
 from hashbench.showing.tables import spec
 from hashbench.showing.tables.collect import collect
@@ -327,10 +327,10 @@ def test_every_cell_of_a_committed_table_is_that_of_the_rows_in_every_format(
     monkeypatch.setenv("HASHBENCH_RESULTS", str(committed.STORE.folder))  # with its searches
     table = collect(spec.load(name), committed.rows(), committed.STORE)
     kept = REPOSITORY / "results" / "tables" / name
-    assert kept.with_suffix(".csv").read_text(encoding="utf-8") == files.render(table, "csv")
+    assert kept.with_suffix(".csv").read_text(encoding="utf-8") == rendered(table, "csv")
     markdown = kept.with_suffix(".md").read_text(encoding="utf-8")
-    assert markdown == files.render(table, "markdown")
+    assert markdown == rendered(table, "markdown")
     numbers = numbers_by_row(markdown, " | ")
-    assert numbers == numbers_by_row(files.render(table, "latex"), " & ")
-    html = re.sub(r"<td[^>]*>", " & ", files.render(table, "html"))
+    assert numbers == numbers_by_row(rendered(table, "latex"), " & ")
+    html = re.sub(r"<td[^>]*>", " & ", rendered(table, "html"))
     assert numbers == numbers_by_row(unescape(re.sub(r"<[^>]*>", "", html)), " & ")

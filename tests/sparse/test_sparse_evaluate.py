@@ -76,5 +76,5 @@ def test_binary_codes_have_the_same_bits(seed: int, d: int) -> None:
 
 
 def test_more_bits_than_binary_codes_have_are_refused() -> None:
-    with one_line("sparse codes of 4097 buckets: as binary codes they can have 4096 bits"):
+    with one_line("codes: 4097 bits; 1 to 4096 are possible"):
         as_hamming(SparseCodes(np.zeros((1, 1), int), 4097))

@@ -4,8 +4,6 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
-from scipy.optimize import linprog
-from scipy.sparse import coo_array
 from support.one_line import one_line
 
 from hashbench.learning.sparse import flow
@@ -41,29 +39,6 @@ def test_no_assignment_is_better(n_classes: int, d: int, k: int, lam: float) -> 
         assert plain_objective(means, codes, lam) == pytest.approx(best, abs=1e-9)
 
 
-def highs(means: np.ndarray, k: int, lam: float) -> float:
-    """The linear programme of the paper's network, n_c arcs a bucket; its value is that of the whole-number flow."""
-    n_classes, d = means.shape
-    cost = np.concatenate([-means.ravel(), np.tile(2 * lam * np.arange(n_classes), d)])
-    arc = np.arange(n_classes * d)
-    of_class = arc // d
-    of_bucket = arc % d
-    rows = np.concatenate([of_class, n_classes + of_bucket, n_classes + arc // n_classes])
-    columns = np.concatenate([arc, arc, len(arc) + arc])
-    values = np.concatenate([np.ones(2 * len(arc)), -np.ones(len(arc))])
-    balance = coo_array((values, (rows, columns)), (n_classes + d, 2 * len(arc))).tocsr()
-    solved = linprog(cost, A_eq=balance, b_eq=np.repeat([float(k), 0.0], [n_classes, d]), bounds=(0, 1), method="highs")
-    assert solved.status == 0
-    return float(solved.fun)
-
-
-@pytest.mark.parametrize("n_classes, d, k, lam", [(16, 24, 3, 0.5), (40, 10, 2, 0.05), (30, 30, 4, 0.0)])
-def test_highs_finds_the_same_value(n_classes: int, d: int, k: int, lam: float) -> None:
-    means = draw(0, n_classes, d, spread=2.0)
-    codes = flow.assign(means, k, lam)
-    assert plain_objective(means, codes, lam) == pytest.approx(highs(means, k, lam), rel=1e-9)
-
-
 @pytest.mark.parametrize("lam, spread", [(0.0, 5.0), (0.01, 5.0), (0.3, 1.0), (2.0, 0.0)])
 def test_few_arcs_find_what_all_arcs_find(lam: float, spread: float) -> None:
     means = draw(3, 40, 24, spread)  # real numbers, of which the optimum is unique
@@ -84,7 +59,5 @@ def test_any_scale_has_the_same_optimum(scale: float) -> None:
 def test_what_is_not_finite_is_refused() -> None:
     with one_line("class means: not finite"):
         flow.assign(np.where(np.eye(3, dtype=bool), np.nan, 0.0), 1, 1.0)
-    with one_line("leaves the range of float64"):
-        flow.assign(np.zeros((3, 3)), 1, 1e308)
     with one_line("the solver says INFEASIBLE"):
         flow.assign(np.zeros((3, 3)), 4, 1.0)

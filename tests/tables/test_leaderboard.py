@@ -33,7 +33,7 @@ from hashbench.showing.tables.cell import Cell, TableFile
 from hashbench.showing.tables.cell_runs import cell_hash, repeats_of
 from hashbench.showing.tables.collect import collect
 from hashbench.showing.tables.leaderboard import Panel, Task, declared, leaderboard, tables_of
-from hashbench.showing.tables.leaderboard_sheet import sheet_of, values_of
+from hashbench.showing.tables.leaderboard_sheet import sheet_of
 from hashbench.showing.tables.ranking import CUT, SAMPLES, points_of
 from hashbench.showing.tables.spec import TableSpec
 from hashbench.showing.tables.table import Table
@@ -161,13 +161,6 @@ def test_the_committed_panels_are_ranked_as_a_slow_script_ranks_their_rows(name:
         for task, by_bits in line.cells.items():
             means = [cell.measured.mean for cell in by_bits.values() if cell.measured]
             assert line.score(task) == pytest.approx(fmean(means)), "the score of a panel is not that of its table"
-
-
-def test_structhash_with_trees_is_ranked() -> None:
-    panel = next(panel for panel in committed_panels() if panel.name == "shallow_s1")
-    (line,) = (line for line in panel.lines if line.name == "structhash")
-    cells = [cell for by_bits in line.cells.values() for cell in by_bits.values()]
-    assert {cell.declared.settings["hash_functions"] for cell in cells} == {"trees"}
 
 
 # ---- panels of a test
@@ -403,7 +396,7 @@ def test_all_formats_say_the_same(fill: Fill) -> None:
         assert int(row["rank_high"]) == line.high
         (task,) = (task for task in panel.tasks if task == (row["dataset"], row["protocol"]))
         assert float(row["score"]) == pytest.approx(line.score(task), abs=1e-6)
-    (of_json,) = values_of([panel])["panels"]
+    (of_json,) = json.loads(write(sheet_of([panel]), "json"))["panels"]
     assert [(line["rank_low"], line["rank_high"]) for line in of_json["lines"]] == [
         (line.low, line.high) for line in panel.lines
     ]

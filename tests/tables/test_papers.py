@@ -142,31 +142,20 @@ def load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> dict[str
     return papers.papers()
 
 
-def test_an_entry_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    paper = load(tmp_path, monkeypatch, as_toml(ENTRY))["on_codes"]
-    assert paper.author == ["A. One"]
-    assert paper.journal == "Journal"
-    assert paper.year == 2000
-
-
 @pytest.mark.parametrize(
     "entry, complaint",
     [
         ({**ENTRY, "jornal": "x"}, "unknown key 'jornal': did you mean journal"),
-        ({**ENTRY, "author": "A. One"}, "author"),
         ({**ENTRY, "author": []}, "author"),
         ({**ENTRY, "title": " "}, "title"),
-        ({**ENTRY, "year": "2000"}, "year"),
         ({**ENTRY, "year": 20000}, "year"),
         ({**ENTRY, "pages": "1--9"}, "pages"),
         ({**ENTRY, "doi": "https://doi.org/10.1/x"}, "doi"),
         ({**ENTRY, "eprint": "arXiv:1705.08562"}, "eprint"),
         ({**ENTRY, "url": "http://x.org"}, "url"),
         ({**ENTRY, "type": "novel"}, "type"),
-        ({**ENTRY, "booktitle": "x"}, "only 'journal'"),
         ({name: value for name, value in ENTRY.items() if name != "journal"}, "needs the key 'journal'"),
         ({name: value for name, value in ENTRY.items() if name != "year"}, "needs the key 'year'"),
-        ({**ENTRY, "type": "misc"}, "only 'howpublished'"),
         ({name: value for name, value in ENTRY.items() if name != "title"}, "key 'title' is missing"),
     ],
 )

@@ -7,11 +7,11 @@ from statistics import fmean
 
 from scipy import stats
 from support.fake_rows import SAMPLE, assert_golden, fake_hash, fake_row, sample_spec, sample_table
+from support.rendered import rendered
 
-from hashbench.showing.report import files
 from hashbench.showing.tables.collect import collect
 
-render_csv = partial(files.render, output="csv")
+render_csv = partial(rendered, output="csv")
 THREE = [0.71, 0.72, 0.74]  # the means of DPSH* at 12 bits
 
 

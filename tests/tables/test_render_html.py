@@ -7,15 +7,15 @@ from xml.etree import ElementTree
 
 import pytest
 from support.fake_rows import SAMPLE, assert_golden, sample_table
+from support.rendered import rendered
 
 from hashbench.showing.ink import write
-from hashbench.showing.report import files
 from hashbench.showing.tables.sheet import sheet_of
 from hashbench.showing.tables.table import Table
 
 HOSTILE = '</table><script>alert("1")</script>&amp;'
 
-render_markdown = partial(files.render, output="markdown")
+render_markdown = partial(rendered, output="markdown")
 
 
 def render_html(table: Table, **shown: Any) -> str:

@@ -8,32 +8,24 @@ from pathlib import Path
 
 import pytest
 from support.fake_rows import SAMPLE, assert_golden, fake_hash, fake_row, sample_spec, sample_table
+from support.rendered import rendered
 
 from hashbench.foundation.provenance import Code
 from hashbench.showing.inks.latex import SPECIAL, TEXT_HEIGHT, TEXT_WIDTH, escape
-from hashbench.showing.report import files
 from hashbench.showing.tables import spec
 from hashbench.showing.tables.collect import collect
 from hashbench.showing.tables.footnotes import footnotes
 from hashbench.showing.tables.papers import all_bibtex, papers
 from hashbench.showing.tables.table import Table
 
-render_latex = partial(files.render, output="latex")
-render_markdown = partial(files.render, output="markdown")
+render_latex = partial(rendered, output="latex")
+render_markdown = partial(rendered, output="markdown")
 
 
 @pytest.mark.parametrize("shown", ["", "interval", "distinct"])
 def test_golden(shown: str) -> None:
     name = f"sample_{shown}.tex" if shown else "sample.tex"
     assert_golden(name, render_latex(sample_table(distinct=shown == "distinct"), interval=shown == "interval"))
-
-
-def test_a_table_without_rows_is_the_papers_and_one_line_says_so() -> None:
-    text = render_latex(collect(sample_spec(), [], None, hash_of=fake_hash))
-    assert_golden("sample_unmeasured.tex", text)
-    assert text.count("Each cell: published. Nothing is measured yet.") == 1
-    assert r"\textit" not in text and "measured &" not in text
-    assert r"MIHash & 0.687 & 0.775 & 0.822 \\" in text
 
 
 def compared(*means: list[float]) -> list[str]:
@@ -75,8 +67,8 @@ def test_the_footnotes_say_what_the_values_were_footnotes() -> None:
 
 
 def test_the_footnotes_name_other_splits_and_what_no_commit_describes() -> None:
-    spec = sample_spec(groups=[SAMPLE["groups"][0]]).on_splits(2)
-    rows = [fake_row(spec.cells[0], split_seed=split, ap=0.5) for split in (None, 1)]
+    spec = sample_spec(groups=[SAMPLE["groups"][0]], repeats="splits")
+    rows = [fake_row(spec.cells[0], seed, split_seed=split, ap=0.5) for seed, split in ((0, None), (1, 1))]
     found = footnotes(collect(spec, rows, None, hash_of=fake_hash))
     assert found == (
         "Processor: unknown.",
@@ -84,18 +76,6 @@ def test_the_footnotes_name_other_splits_and_what_no_commit_describes() -> None:
         "Data: digits s1, the split of the protocol, and those of the seeds 1. Schedule: full.",
         "The commit of the code is not known of 2 of 2 runs.",
     )
-
-
-def test_networks_that_differ_by_the_data_set_are_listed_by_it() -> None:
-    spec = sample_spec(groups=[SAMPLE["groups"][0]])
-    rows = [fake_row(cell, ap=0.5) for cell in spec.cells[:2]]
-    gist = {**rows[1].config, "settings": {"features": "gist"}}
-    rows[1] = rows[1].model_copy(update={"config": gist})
-    table = collect(spec, rows, None, hash_of=fake_hash)
-    assert footnotes(table)[1] == "Networks and features: gist, pixels."
-    rows[1] = rows[1].model_copy(update={"dataset": "usps"})
-    by_data = footnotes(collect(spec, rows, None, hash_of=fake_hash))
-    assert by_data[1] == "Networks and features: gist (usps); pixels (digits)."
 
 
 def test_a_table_without_rows_was_made_with_nothing() -> None:
@@ -121,10 +101,6 @@ def test_special_signs_are_escaped(sign: str) -> None:
 
 def test_escape_keeps_hyphens_apart_and_text_on_one_line() -> None:
     assert escape("a---b\nc") == "a-{}-{}-b c"
-
-
-def test_signs_that_cannot_be_printed_are_question_marks() -> None:
-    assert escape("a\x00b\x1b") == "a?b?"
 
 
 @pytest.mark.skipif(not (shutil.which("pdflatex") and shutil.which("bibtex")), reason="no pdflatex, or no bibtex")

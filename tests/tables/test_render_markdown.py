@@ -6,16 +6,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.fake_rows import SAMPLE, assert_golden, fake_hash, fake_row, sample_rows, sample_spec, sample_table
+from support.rendered import rendered
 
 from hashbench.running.runs import query_scores
 from hashbench.running.runs.store import Store
 from hashbench.showing.inks.markdown import escape
-from hashbench.showing.report import files
 from hashbench.showing.tables.collect import collect
 from hashbench.showing.tables.spec import TableSpec
 from hashbench.showing.tables.table import Table
 
-render_markdown = partial(files.render, output="markdown")
+render_markdown = partial(rendered, output="markdown")
 
 
 def cells(text: str, row: str) -> list[str]:
@@ -42,11 +42,6 @@ def test_golden_without_published_values() -> None:
     assert "published" not in text and " / " not in text
 
 
-def test_same_bytes_whatever_the_order_of_rows() -> None:
-    backwards = collect(sample_spec(), sample_rows()[::-1], None, hash_of=fake_hash)
-    assert render_markdown(backwards) == render_markdown(sample_table())
-
-
 NO_TEST = "in bold: the highest mean; no test over splits"
 
 
@@ -66,7 +61,7 @@ def test_without_ap_of_each_query_the_highest_mean_is_bold_and_the_legend_says_t
 
 def on_splits(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, *means: float, kept: int = 3) -> str:
     """The table whose first column has such means on three splits; the AP of each query of ``kept`` lines is kept."""
-    spec = sample_spec(groups=[SAMPLE["groups"][0]]).on_splits(3)
+    spec = sample_spec(groups=[SAMPLE["groups"][0]], repeats="splits")
     lines = [
         [fake_row(cell, split or 0, split_seed=split, ap=mean) for split in (None, 1, 2)]
         for cell, mean in zip(spec.cells[::3], means, strict=False)
@@ -128,47 +123,21 @@ def test_the_caption_says_which_processors_and_how_many_cells_mix_rows_of_severa
     assert " Xeon_1 (2 of the runs).\n" in render_markdown(collect(sample_spec(), unmixed, None, hash_of=fake_hash))
 
 
-def test_asymmetric_distances_are_compared_with_each_other_only() -> None:
+@pytest.mark.parametrize("evaluation, is_compared", [("asymmetric", False), ("weighted", True)])
+def test_only_weighted_distances_are_compared_with_those_of_hamming(evaluation: str, is_compared: bool) -> None:
     group = SAMPLE["groups"][0]
-    columns = [group["columns"][0], {**group["columns"][0], "label": "asymmetric", "evaluation": "asymmetric"}]
+    by_other = {**group["columns"][0], "label": "other", "evaluation": evaluation}
     rows = [{**row, "values": ["-", "-"]} for row in group["rows"]]
-    spec = sample_spec(groups=[{**group, "columns": columns, "rows": rows}])
-    of_hamming = [cell for cell in spec.cells if cell.evaluation == "database"][:2]
-    found = [
-        fake_row(cell, seed, metric=value)
-        for cell, value in zip(of_hamming, (0.5, 0.6), strict=True)
-        for seed in (0, 1)
-    ]
-    found = [
-        row.model_copy(
-            update={
-                "searches": {
-                    **row.searches,
-                    "asymmetric": {
-                        name: value.model_copy(update={"mean": 1.3 - value.mean}) for name, value in row.metrics.items()
-                    },
-                }
-            }
-        )
-        for row in found
-    ]
-    text = render_markdown(collect(spec, found, None, hash_of=fake_hash))
-    first, second = (cells(text, cell.row) for cell in of_hamming)
-    assert [["**" in value for value in row] for row in (first, second)] == [[False, True], [True, False]]
-
-
-def test_values_by_weighted_distances_are_compared_with_the_others() -> None:
-    group = SAMPLE["groups"][0]
-    rows = [{**row, "evaluation": "weighted"} if row["label"] == "MIHash" else row for row in group["rows"]]
-    spec = sample_spec(groups=[{**group, "rows": rows}])
-    first = [cell for cell in spec.cells if cell.column == spec.cells[0].column and cell.method in ("dpsh", "mihash")]
-    found = [
-        fake_row(cell, seed, metric=value) for cell, value in zip(first, (0.5, 0.6), strict=True) for seed in (0, 1)
-    ]
-    found[2:] = [row.model_copy(update={"searches": {"weighted": row.metrics}}) for row in found[2:]]
-    text = render_markdown(collect(spec, found, None, hash_of=fake_hash))
-    assert "**0.600±0.000**" in cells(text, "MIHash")[0]
-    assert "**" not in cells(text, "DPSH*")[0]
+    spec = sample_spec(groups=[{**group, "columns": [group["columns"][0], by_other], "rows": rows}])
+    first, second = (cell for cell in spec.cells if cell.method in ("dpsh", "mihash") and cell.column == "12 bits")
+    stored = []
+    for cell, by_hamming, by_others in ((first, 0.5, 0.8), (second, 0.6, 0.7)):
+        row = fake_row(cell, metric=by_hamming)
+        other = {"ap": row.metrics["ap"].model_copy(update={"mean": by_others})}
+        stored.append(row.model_copy(update={"searches": {**row.searches, evaluation: other}}))
+    text = render_markdown(collect(spec, stored, None, hash_of=fake_hash))
+    bold = [["**" in value for value in cells(text, row)] for row in ("DPSH*", "MIHash")]
+    assert bold == [[False, True], [not is_compared, False]]
 
 
 @pytest.mark.parametrize("metric, has_a_best", [("ap", True), ("ap_best", False), ("ap_worst", False)])
@@ -180,14 +149,11 @@ def test_an_end_of_a_tie_interval_is_no_merit(metric: str, has_a_best: bool) -> 
 
 
 def test_the_spread_over_splits_is_said() -> None:
-    spec = sample_spec(groups=[SAMPLE["groups"][0]]).on_splits(2)
-    first = spec.cells[0]
-    rows = [fake_row(first, seed, split_seed=split, ap=0.5 + seed / 100) for seed in (0, 1) for split in (None, 1)]
+    spec = sample_spec(groups=[SAMPLE["groups"][0]], repeats="splits")
+    seeds = {(0, None): 0.5, (1, 1): 0.51, (1, None): 0.52}
+    rows = [fake_row(spec.cells[0], seed, split_seed=split, ap=ap) for (seed, split), ap in seeds.items()]
     text = render_markdown(collect(spec, rows, None, hash_of=fake_hash))
-    assert text.startswith("## A sample: 50% of AP_T & \\<NDCG>, on 2 splits\n")
-    assert "measured (mean ± standard deviation over 2 splits x 2 seeds)" in text
-    few = render_markdown(collect(spec, rows[:3], None, hash_of=fake_hash))
-    assert "over 2 splits x 2 seeds, some runs missing)" in few
+    assert "measured (mean ± standard deviation over 2 splits x 1 seed)" in text
     own = render_markdown(collect(spec, rows[::2], None, hash_of=fake_hash))
     assert "over 2 seeds of one split: the spread of training alone)" in own
 

@@ -4,13 +4,13 @@ from collections import defaultdict
 
 import pytest
 from support.fake_rows import fake_hash, fake_row
+from support.rendered import rendered
 from support.searches import question, trial
 
 from hashbench.foundation import paths
 from hashbench.running.datasets.card import load_card
 from hashbench.running.tuning.choice import choices
 from hashbench.running.tuning.search import Search
-from hashbench.showing.report import files
 from hashbench.showing.tables import spec
 from hashbench.showing.tables.collect import collect
 from hashbench.showing.tables.footnotes import search_of
@@ -42,7 +42,7 @@ def test_the_searches_of_record_hold_and_recipes_have_their_choices(monkeypatch:
 
 def test_a_table_of_an_old_protocol_of_validation_says_how_many_of_its_queries_others_test() -> None:
     table = spec.load("lite0_pixels")
-    text = files.render(collect(table, [fake_row(table.cells[0], ap=0.5)], None, hash_of=fake_hash), "markdown")
+    text = rendered(collect(table, [fake_row(table.cells[0], ap=0.5)], None, hash_of=fake_hash), "markdown")
     counts = load_card("cifar10").protocol("s1_validation").shared_queries
     assert "Old validation queries: of the 1000 of cifar10 s1_validation the first splits of these protocols" in text
     assert all(f"{name} {', '.join(map(str, tested))}" in text for name, tested in counts.items())
@@ -66,5 +66,5 @@ def test_a_table_of_a_search_that_does_not_hold_says_so(
     Search("linear_structhash", question_of_ksh).with_trials(trials).save()
     table = spec.load("structhash_equal_terms")
     cell = next(cell for cell in table.cells if cell.method == "ksh")
-    text = files.render(collect(table, [fake_row(cell, ap=0.5)], None, hash_of=fake_hash), "markdown")
+    text = rendered(collect(table, [fake_row(cell, ap=0.5)], None, hash_of=fake_hash), "markdown")
     assert (note in text) if note else ("To be searched" not in text and "may be test queries" not in text)

@@ -28,10 +28,6 @@ def expand(values: dict[str, Any]) -> TableSpec:
     return spec.from_file("x", parse(TableFile, values, "x.toml"), Path("x.toml"))
 
 
-def check(spec: TableSpec) -> None:
-    check_names(spec)
-
-
 def cells(values: dict[str, Any]) -> list[Cell]:
     return expand(values).cells
 
@@ -58,13 +54,9 @@ def test_unknown_key_is_refused_wherever_it_stands(damaged: dict[str, Any]) -> N
     "damaged, key",
     [
         (table(group(ROW), title=3), "title"),
-        (table(group(ROW), notes="one"), "notes"),
         (table(group(ROW, tolerance="0.02")), "tolerance"),
-        (table(group(ROW, tie_aware=1)), "tie_aware"),
         (table(group(ROW, settings={"bits": [12]})), "settings.bits"),
         (table(group(ROW, evaluation="everything")), "evaluation"),
-        (table(group(ROW, printed_as="permille")), "printed_as"),
-        (table(group({"label": "r", "values": ["0.25", 0.5]})), "values"),
         (table(group({"label": "r", "values": [0.25, "n/a"]})), "values"),
         (table(group(columns=("a",))), "rows"),
         (table(group(ROW, columns=())), "columns"),
@@ -148,36 +140,12 @@ def test_settings_are_merged_key_by_key() -> None:
     assert cells(table(block))[0].settings == {"bits": 16, "k": 3, "d": 2}
 
 
-def test_settings_of_one_row_do_not_reach_the_next() -> None:
-    rows = [{"label": "r", "settings": {"k": 1}}, {"label": "s"}]
-    assert [cell.settings for cell in cells(table(group(*rows, columns=("a",))))] == [{"k": 1}, {}]
-
-
-def test_what_no_layer_gives_has_its_fallback() -> None:
-    cell = cells(table(group(ROW)))[0]
-    assert cell.section == ""
-    assert cell.evaluation == "database"
-    assert cell.budget == "full"
-    assert cell.printed_as == "fraction"
-    assert cell.tolerance is None
-    assert cell.tie_aware is None
-    assert cell.citation == "p"
-
-
-def test_cells_come_in_order_of_appearance() -> None:
-    found = cells(table(group(ROW, {**ROW, "label": "s"}), group(ROW, section="second")))
-    assert [(c.section, c.row, c.column) for c in found] == [
-        *[("", "r", "a"), ("", "r", "b"), ("", "s", "a"), ("", "s", "b")],
-        *[("second", "r", "a"), ("second", "r", "b")],
-    ]
-
-
 @pytest.mark.parametrize(
     "printed_as, printed, published",
     [
         ("fraction", 0.732, 0.732),
         ("percent", 62.64, 0.6264),
-        ("percent", 56.78, 0.5678),
+        ("percent", 56.01, 0.5601),  # a division gives 0.5600999999999999
         ("percent", 100, 1.0),
         ("number", 478.46, 478.46),
         ("percent", "-", None),
@@ -187,10 +155,6 @@ def test_cells_come_in_order_of_appearance() -> None:
 def test_published_value(printed_as: str, printed: float | str, published: float | None) -> None:
     row = {"label": "r", "values": [printed]}
     assert cells(table(group(row, columns=("a",), printed_as=printed_as)))[0].published == published
-
-
-def test_row_without_values_has_no_published_value() -> None:
-    assert [cell.published for cell in cells(table(group({"label": "r"})))] == [None, None]
 
 
 def test_load_answers_an_unknown_table_with_the_nearest() -> None:
@@ -226,11 +190,11 @@ def test_load_checks_the_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 )
 def test_a_name_that_does_not_exist_is_refused(kind: str, keys: dict[str, Any]) -> None:
     with one_line(rf"table x: unknown {kind} "):
-        check(expand(table(group(ROW, **keys))))
+        check_names(expand(table(group(ROW, **keys))))
 
 
 def test_stored_features_are_no_model() -> None:
-    check(expand(table(group(ROW, settings={"features": "pixels"}))))
+    check_names(expand(table(group(ROW, settings={"features": "pixels"}))))
 
 
 def test_loading_a_table_imports_no_entry_and_nothing_heavy() -> None:

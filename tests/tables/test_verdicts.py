@@ -90,13 +90,6 @@ def test_other_settings_may_reproduce_it_and_a_repeated_value_counts_once(root: 
     assert len(verdict) == 10 and ("repeated", "LSH", "12 bits") not in verdict
 
 
-def test_another_row_of_the_paper_is_no_other_setting(root: Path) -> None:
-    text = REPEATED.replace("iterations = 5 } }", "iterations = 5 }, values = [0.3] }")
-    (root / "experiments" / "tables" / "repeated.toml").write_text(text)
-    Store.default().write(row_of_cell(spec.load("repeated").cells[0], ap=0.56))
-    assert found()["tiny", "ITQ", "12 bits"] == ("not reproduced", "differs by +0.050")
-
-
 def test_other_settings_that_have_a_value_of_their_own_are_none_in_any_table(root: Path) -> None:
     text = REPEATED.replace("iterations = 5 } }", "iterations = 5 }, values = [0.3] }")
     (root / "experiments" / "tables" / "repeated.toml").write_text(text)

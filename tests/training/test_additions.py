@@ -14,10 +14,10 @@ from hashbench.learning.training.settings import DeepSettings
 SMALL = {"bits": 6, "epochs": 2, "batch_size": 20, "lr": 0.01}
 
 
-def settings(method: str, **given: object) -> DeepSettings:
-    found = on_digits(method, {**SMALL, **given}).settings
-    assert isinstance(found, DeepSettings)
-    return found
+def settings(method: str, **changes: object) -> DeepSettings:
+    chosen = on_digits(method, {**SMALL, **changes}).settings
+    assert isinstance(chosen, DeepSettings)
+    return chosen
 
 
 def fitted(folder: Path, method: str, chosen: DeepSettings) -> DeepHasher:

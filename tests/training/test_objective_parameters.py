@@ -33,35 +33,35 @@ def data(folder: Path, **changes: Any) -> TrainingData:
     )
 
 
-def objective_of(method: str, given: TrainingData, monkeypatch: pytest.MonkeyPatch, **changes: Any) -> RowObjective:
+def objective_of(method: str, training: TrainingData, monkeypatch: pytest.MonkeyPatch, **changes: Any) -> RowObjective:
     """The objective that the method gives to the training loop."""
     with monkeypatch.context() as patch:
         patch.setattr(loop, "train", lambda settings, objective, *_: objective)
-        found: Any = METHODS.get(method).fit(settings(method, **changes), given)
-    assert isinstance(found, RowObjective)
-    return found
+        objective: Any = METHODS.get(method).fit(settings(method, **changes), training)
+    assert isinstance(objective, RowObjective)
+    return objective
 
 
-def trainer(method: str, given: TrainingData, monkeypatch: pytest.MonkeyPatch, **changes: Any) -> Trainer:
-    objective = objective_of(method, given, monkeypatch, **changes)
-    return Trainer(settings(method, **changes), objective, given, method)
+def trainer(method: str, training: TrainingData, monkeypatch: pytest.MonkeyPatch, **changes: Any) -> Trainer:
+    objective = objective_of(method, training, monkeypatch, **changes)
+    return Trainer(settings(method, **changes), objective, training, method)
 
 
 @pytest.mark.parametrize("method", ["ce", "greedyhash", "bihalf", "jmlh"])
 def test_a_classifier_is_trained_and_is_not_part_of_the_hasher(
     method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    own = trainer(method, data(tmp_path), monkeypatch)
-    assert isinstance(own.objective, HeadObjective)
-    before = {name: values.clone() for name, values in own.objective.named_parameters()}
+    first = trainer(method, data(tmp_path), monkeypatch)
+    assert isinstance(first.objective, HeadObjective)
+    before = {name: values.clone() for name, values in first.objective.named_parameters()}
     assert set(before) == ({"head.weight"} if method == "greedyhash" else {"head.weight", "head.bias"})
-    next(own.steps(0))
-    for name, values in own.objective.named_parameters():
+    next(first.steps(0))
+    for name, values in first.objective.named_parameters():
         assert (values != before[name]).all(), name
-    assert own.hasher.state_dict().keys() == {
-        f"{part}.{name}" for part in ("normalised", "encoder") for name in getattr(own.hasher, part).state_dict()
+    assert first.hasher.state_dict().keys() == {
+        f"{part}.{name}" for part in ("normalised", "encoder") for name in getattr(first.hasher, part).state_dict()
     }
-    assert not any("head" in name for name in own.hasher.state_dict())
+    assert not any("head" in name for name in first.hasher.state_dict())
     # the same at the start of each run of one seed, whatever the network's
     again = objective_of(method, data(tmp_path, seed=2), monkeypatch)
     assert all(torch.equal(values, before[name]) for name, values in again.named_parameters())
@@ -75,42 +75,28 @@ def test_its_rate_and_decay_follow_the_settings(tmp_path: Path, monkeypatch: pyt
         ({"objective_lr": 0.1}, 0.1, 0.03),
         ({"hash_weight_decay": 0.5}, 1.0, 0.5),
     ):
-        own = trainer("ce", data(tmp_path), monkeypatch, weight_decay=0.03, **changes)
-        groups = own.optimiser.param_groups
+        first = trainer("ce", data(tmp_path), monkeypatch, weight_decay=0.03, **changes)
+        groups = first.optimiser.param_groups
         head = [group for group in groups if any(values.shape[0] == 3 for values in group["params"])]
         assert [(group["lr_multiplier"], group["weight_decay"]) for group in head] == [(rate, decay)] * 2
-        assert sum(len(group["params"]) for group in groups) == len(list(own.hasher.encoder.parameters())) + 2
+        assert sum(len(group["params"]) for group in groups) == len(list(first.hasher.encoder.parameters())) + 2
 
 
 @pytest.mark.parametrize("method", ["csq", "dpn", "hbmp", "orthohash", "mds_centres"])
 def test_centres_are_those_of_the_seed_and_in_the_log(
     method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    own, same, other = (
+    first, same, other = (
         objective_of(method, data(tmp_path, **changes), monkeypatch)
         for changes in ({}, {"seed": 2}, {"given_seed": 5})  # a run and its base differ in their derived seeds
     )
-    for each in (own, same, other):
-        assert isinstance(each, CentreObjective)
-    assert torch.equal(own.centres, same.centres)
-    assert not torch.equal(own.centres, other.centres)
-    assert "centres" in own.state_dict()
+    for objective in (first, same, other):
+        assert isinstance(objective, CentreObjective)
+    assert torch.equal(first.centres, same.centres)
+    assert not torch.equal(first.centres, other.centres)
+    assert "centres" in first.state_dict()
     METHODS.get(method).fit(settings(method), data(tmp_path))
     line = json.loads((tmp_path / "metrics.jsonl").read_text().splitlines()[-1])
-    apart = [int((own.centres[i] != own.centres[j]).sum()) for i in range(3) for j in range(i)]
+    apart = [int((first.centres[i] != first.centres[j]).sum()) for i in range(3) for j in range(i)]
     assert line["centre_distance_min"] == min(apart)
     assert line["centre_distance_mean"] == pytest.approx(sum(apart) / 3, abs=1e-3)
-
-
-def test_the_checkpoint_has_the_parameters_and_the_centres(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for method, name in (("ce", "head.weight"), ("csq", "centres")):
-        given = data(tmp_path / method, execution=Execution("cpu", checkpoint_every_s=0))
-        given.folder.mkdir()
-        own = trainer(method, given, monkeypatch)
-        next(own.steps(0))
-        own.epochs_done = 1
-        own.save_checkpoint_if_due()
-        again = trainer(method, given, monkeypatch)
-        again.objective.get_buffer(name).zero_() if name == "centres" else None
-        again.resume()
-        assert torch.equal(again.objective.state_dict()[name], own.objective.state_dict()[name])

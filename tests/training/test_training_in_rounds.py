@@ -7,14 +7,13 @@ import numpy as np
 import pytest
 import torch
 from support.one_line import one_line
-from support.small_training import ROUNDS, Spread, embedding, examples, same, settings
+from support.small_training import ROUNDS, Spread, embedding, examples, settings
 from torch import Tensor
 
 from hashbench.foundation.errors import HashbenchError
 from hashbench.learning.contract import TrainingData, TrainingFailed
 from hashbench.learning.losses import RowObjective
-from hashbench.learning.training import checkpoint, log, loop
-from hashbench.learning.training.batch import Batch
+from hashbench.learning.training import log, loop
 from hashbench.learning.training.hasher import DeepHasher
 from hashbench.learning.training.inputs import Augmentation
 from hashbench.learning.training.sampler import ClassRounds
@@ -45,56 +44,13 @@ def test_the_objective_sees_the_batches_of_every_epoch_in_rounds(tmp_path: Path)
 def test_outputs_are_as_many_as_the_settings_say_and_not_squeezed(tmp_path: Path) -> None:
     hasher, _ = trained(tmp_path, embedding(d=3, **CHANGES))
     items = examples(tmp_path).items
-    found = hasher.encode(items)
-    assert found.shape == (61, 3)
-    assert found.dtype == np.float32
+    actual = hasher.encode(items)
+    assert actual.shape == (61, 3)
+    assert actual.dtype == np.float32
     loaded = DeepHasher.load(embedding(d=3, **CHANGES), tmp_path, "cpu")
-    np.testing.assert_array_equal(loaded.encode(items), found)
+    np.testing.assert_array_equal(loaded.encode(items), actual)
     with one_line("not a whole hasher of these settings"):
         DeepHasher.load(embedding(d=4, **CHANGES), tmp_path, "cpu")
-
-
-class KilledError(Exception):
-    pass
-
-
-def killed_at(step: int, chosen: TrainingSettings, data: TrainingData, patch: pytest.MonkeyPatch) -> None:
-    """Trains up to ``step``, in the middle of an epoch, of which nothing is kept."""
-    update = loop.Trainer.step
-
-    def update_or_die(run: loop.Trainer, batch: Batch, generator: torch.Generator) -> Tensor:
-        if batch.step == step:
-            raise KilledError
-        return update(run, batch, generator)
-
-    with patch.context() as inside, pytest.raises(KilledError):
-        inside.setattr(loop.Trainer, "step", update_or_die)
-        trained(data.folder, chosen, data)
-
-
-@pytest.mark.parametrize(
-    "changes, step",
-    [
-        *((CHANGES, step) for step in (3, 13)),
-        ({**CHANGES, "augment_per": "batch", "normalise": "pixel_mean"}, 8),
-        ({**ADAM, "steps_per_epoch": 5}, 8),
-    ],
-    ids=["rounds, first epoch", "rounds, last epoch", "batch", "passes"],
-)
-def test_a_killed_run_ends_as_the_undisturbed_one(
-    changes: dict[str, Any], step: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    chosen = embedding(**changes)
-    expected, calm = trained(tmp_path / "calm", chosen)
-    data = examples(tmp_path / "killed")
-    killed_at(step, chosen, data, monkeypatch)
-    epochs = step // chosen.steps_per_epoch
-    assert (data.folder / checkpoint.FILE).exists() == (epochs > 0)
-    hasher, resumed = trained(data.folder, chosen, data)
-    assert same(hasher, expected)
-    done = epochs * chosen.steps_per_epoch
-    assert len(resumed.seen) == len(calm.seen) - done
-    assert all(torch.equal(a, b) for a, b in zip(resumed.seen, calm.seen[done:], strict=True))
 
 
 @pytest.mark.parametrize("per, different", [("item", 12), ("round", 3), ("batch", 1)])
@@ -148,7 +104,7 @@ class Lifted(RowObjective):
 
 
 def test_outputs_of_one_sign_are_equal_codes_and_different_embeddings(tmp_path: Path) -> None:
-    given = {
+    setting_values = {
         "relaxation": "identity",
         "model": "linear",
         "lr": 0.003,
@@ -157,8 +113,8 @@ def test_outputs_of_one_sign_are_equal_codes_and_different_embeddings(tmp_path: 
         "optimiser": "sgd",
     }
     with pytest.raises(TrainingFailed, match="all codes are equal after the last epoch"):
-        loop.train(settings(**given), Lifted(), examples(tmp_path / "codes"), "lifted")
-    hasher = loop.train(embedding(**given), Lifted(), examples(tmp_path / "embeddings"), "lifted")
+        loop.train(settings(**setting_values), Lifted(), examples(tmp_path / "codes"), "lifted")
+    hasher = loop.train(embedding(**setting_values), Lifted(), examples(tmp_path / "embeddings"), "lifted")
     assert (hasher.encode(examples(tmp_path).items) > 0).all()
 
 

@@ -6,11 +6,9 @@ import pytest
 import torch
 from support.on_digits import on_digits
 
-from hashbench.learning.losses import label_levels
 from hashbench.learning.training import inputs
 from hashbench.learning.training.optimiser import learning_rate, tanh_scale
 from hashbench.learning.training.settings import DeepSettings, PulseSettings
-from hashbench.scoring.relevance.labels import ClassRelevance
 
 
 def settings(**changes: object) -> DeepSettings:
@@ -100,39 +98,11 @@ def test_a_crop_of_a_larger_image_is_a_window_of_it_anywhere() -> None:
     for image, window, a, b in zip(items, cut, y, x, strict=True):
         assert torch.equal(window, image[a : a + 4, b : b + 4])
     images = cut.permute(0, 3, 1, 2).float()
-    found = moves.apply(images)
+    actual = moves.apply(images)
     both = torch.stack([images, images.flip(3)])
-    same = (both == found).flatten(2).all(2)
+    same = (both == actual).flatten(2).all(2)
     assert (same[0] ^ same[1]).all()  # it is flipped or not, and not shifted again
     assert 100 < int(same[1].sum()) < 300
     resting = inputs.draw_augmentation(400, "flip", torch.Generator().manual_seed(0), spare=(3, 2))
     assert resting.cut(items) is items  # the window at the centre is the preprocessing's
     assert inputs.draw_augmentation(400, "none", torch.Generator()).apply(images) is images
-
-
-@pytest.mark.parametrize("n, sharing", [(12, 4), (12, 12), (12, 5), (7, 1), (3, 8)])
-def test_neighbours_that_share_a_draw_are_moved_alike(n: int, sharing: int) -> None:
-    def drawn(count: int, shared: int) -> inputs.Augmentation:
-        return inputs.draw_augmentation(count, "crop_flip", torch.Generator().manual_seed(0), shared)
-
-    shared = drawn(n, sharing)
-    own = drawn(-(-n // sharing), 1)
-    assert shared.flip is not None
-    assert shared.offset is not None
-    assert own.flip is not None
-    assert own.offset is not None
-    for i in range(n):
-        assert shared.flip[i] == own.flip[i // sharing]
-        assert torch.equal(shared.offset[:, i], own.offset[:, i // sharing])
-    assert len(shared.flip) == n
-    assert shared.offset.shape == (2, n)
-
-
-def test_levels_of_class_ids_and_of_shared_labels() -> None:
-    assert label_levels(torch.tensor([3, 1, 3])).tolist() == [[1, 0, 1], [0, 1, 0], [1, 0, 1]]
-    ids = torch.tensor([0, -1, 0, -1, -2])
-    assert (
-        label_levels(ids).tolist() == ClassRelevance(ids.numpy(), ids.numpy()).block(slice(None), slice(None)).tolist()
-    )
-    multi_hot = torch.tensor([[1, 1, 0], [0, 1, 1], [1, 1, 1], [0, 0, 0]])
-    assert label_levels(multi_hot).tolist() == [[2, 1, 2, 0], [1, 2, 2, 0], [2, 2, 3, 0], [0, 0, 0, 0]]

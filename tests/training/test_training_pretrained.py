@@ -45,8 +45,8 @@ def mat(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def settings(**given: int | float | str) -> DeepSettings:
-    chosen = on_digits("talr_ap", {"bits": 8, "model": "vggf", "epochs": 2, "batch_size": 20, **given}).settings
+def settings(**changes: int | float | str) -> DeepSettings:
+    chosen = on_digits("talr_ap", {"bits": 8, "model": "vggf", "epochs": 2, "batch_size": 20, **changes}).settings
     assert isinstance(chosen, DeepSettings)
     return chosen
 
@@ -64,9 +64,9 @@ def official(mat: Path) -> None:
     path.write_bytes(mat.read_bytes())
 
 
-def start(given: DeepSettings, data: TrainingData) -> DeepHasher:
+def start(changes: DeepSettings, data: TrainingData) -> DeepHasher:
     objective = as_row_objective(lambda relaxed, _: relaxed.square().mean(), supervision_of(data))
-    return Trainer(given, objective, data, "test").hasher
+    return Trainer(changes, objective, data, "test").hasher
 
 
 def test_training_starts_from_the_weights_and_subtracts_their_average_image(mat: Path, tmp_path: Path) -> None:
@@ -74,8 +74,8 @@ def test_training_starts_from_the_weights_and_subtracts_their_average_image(mat:
     data = examples(tmp_path)
     hasher = start(settings(), data)
     filters = next(layer for layer in tiny.layers() if layer["name"] == "conv1")["weights"][0, 0]
-    found = dict(hasher.encoder.named_parameters())
-    first = next(values for name, values in found.items() if name.endswith("conv1.weight"))
+    weights = dict(hasher.encoder.named_parameters())
+    first = next(values for name, values in weights.items() if name.endswith("conv1.weight"))
     np.testing.assert_array_equal(first.detach().numpy(), filters.transpose(3, 2, 0, 1))
     # a constant image stays constant when it is resized, and 16 means 255; grey is all three channels
     inputs = hasher.normalised(torch.full((1, 8, 8, 1), 16, dtype=torch.uint8))
@@ -104,7 +104,7 @@ def test_the_official_file_may_lie_anywhere_and_another_is_named_by_its_checksum
         (["talr-ap", "--model", "small_cnn", "--weights", "none"], "small_cnn has no pretrained weights"),
         (["talr-ap", "--model", "mlp", "--set", "weights=none"], "mlp has no pretrained weights"),
         (["lsh", "--weights", "none"], "--weights cannot be used with lsh, which has no network"),
-        (["talr-ap", "--model", "vggf", "--weights", "nowhere.mat"], "nowhere.mat: weights file not found"),
+        (["talr-ap", "--model", "vggf", "--weights", "nowhere.mat"], "nowhere.mat: weights of vggf not found"),
         (["talr-ap", "--model", "vggf", "--set", "weights=random"], "weights: String should match pattern"),
         (["talr-ap", "--precision", "half"], "precision 'half': one of auto, float32, bfloat16"),
         (["talr-ap", "--set", "precision=float32"], "precision: Input should be 'auto'"),

@@ -39,8 +39,8 @@ JOINED = {
 
 
 def test_settings_that_joined_later_are_no_part_of_a_name() -> None:
-    for given in (WRITTEN, {**WRITTEN, **JOINED}):
-        assert DeepSettings.model_validate(given).model_dump(exclude_defaults=True) == WRITTEN
+    for changes in (WRITTEN, {**WRITTEN, **JOINED}):
+        assert DeepSettings.model_validate(changes).model_dump(exclude_defaults=True) == WRITTEN
 
 
 AT_DEFAULTS = {"hash_init", "clip_norm", "precision", "tanh_schedule", "tanh_rate"}

@@ -51,9 +51,9 @@ class Doubled(nn.Module):
 def test_features_come_in_the_order_of_the_items(cores: int, start: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_extract, "available_cores", lambda: cores)
     items = np.arange(30, dtype=np.uint8).reshape(10, 3)
-    found = list(_extract._in_order(FeatureModule(Doubled(), 3, {}), items, start, 2, torch.device("cpu")))
-    assert [len(batch) for batch in found] == [2] * ((10 - start) // 2)
-    assert np.array_equal(np.concatenate([*found, items[:0]]), 2 * items[start:])
+    actual = list(_extract._in_order(FeatureModule(Doubled(), 3, {}), items, start, 2, torch.device("cpu")))
+    assert [len(batch) for batch in actual] == [2] * ((10 - start) // 2)
+    assert np.array_equal(np.concatenate([*actual, items[:0]]), 2 * items[start:])
 
 
 def test_features_that_are_not_finite_name_their_items(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -62,18 +62,6 @@ def test_features_that_are_not_finite_name_their_items(monkeypatch: pytest.Monke
     items[7, 1] = 200
     with one_line("features of items 6 to 7 are not all finite"):
         list(_extract._in_order(FeatureModule(Doubled(), 3, {}), items, 0, 2, torch.device("cpu")))
-
-
-def test_how_much_memory_a_step_needs_is_on_the_line_of_two_that_fit() -> None:
-    asked: list[int] = []
-
-    def peak_bytes(n: int) -> int | None:
-        asked.append(n)
-        return 100 + 7 * n if n <= 70 else None
-
-    assert device.smaller_that_fits(250, peak_bytes) == (62, 100 + 7 * 250)
-    assert asked == [125, 62, 31]
-    assert device.smaller_that_fits(250, lambda _: None) == (0, 0)
 
 
 @pytest.mark.parametrize("why", ["Found no NVIDIA driver on your system. Please check", "Torch not compiled with CUDA"])

@@ -38,27 +38,30 @@ def centres(kind: Kind, n_classes: int, bits: int, seed: int) -> Signs:
     Raises HashbenchError where there are fewer codes than classes, or no such codes of this length.
     """
     here = f"centres of {n_classes} classes at {bits} bits: centres = {kind!r}"
-    if kind in ("hadamard", "hadamard_first") and hadamard(bits) is None:
-        raise HashbenchError(f"{here}: no Hadamard matrix of order {bits} is constructed here: {ANY_LENGTH}")
-    n_codes = max(2 * bits, comb(bits, bits // 2))
+    rng = np.random.default_rng(seed)
     if kind in ("bernoulli", "max_distance"):
         n_codes = 2**bits
+    else:
+        n_codes = max(2 * bits, comb(bits, bits // 2))
     if n_codes < n_classes:
         raise HashbenchError(f"{here}: there are {n_codes} such codes: more bits, or fewer classes")
-    draw: dict[str, Callable[[np.random.Generator], Signs]] = {
-        "hadamard": partial(_hadamard_rows, n_classes, bits),
-        "hadamard_first": partial(_first_hadamard_rows, n_classes, bits),
-        "bernoulli": partial(_distinct, np.empty((0, bits), np.int8), n_classes, _random_code),
-        "max_distance": partial(_far_apart, n_classes, bits),
-    }
-    rng = np.random.default_rng(seed)
-    best = draw[kind](rng)
-    if kind == "hadamard_first":  # its rows are fixed, so a bit that is the same in all of them stays
-        return best
+    if kind == "bernoulli":
+        draw = partial(_distinct, np.empty((0, bits), np.int8), n_classes, _random_code)
+    elif kind == "max_distance":
+        draw = partial(_far_apart, n_classes, bits)
+    else:
+        matrix = hadamard(bits)
+        if matrix is None:
+            raise HashbenchError(f"{here}: no Hadamard matrix of order {bits} is constructed here: {ANY_LENGTH}")
+        if kind == "hadamard_first":  # its rows are fixed, so a bit that is the same in all of them stays
+            first = np.concatenate([matrix, -matrix])[:n_classes]
+            return _distinct(first, n_classes, _half_code, rng)
+        draw = partial(_hadamard_rows, matrix, n_classes)
+    best = draw(rng)
     for _ in range(DRAWS - 1):
         if _constant_bits(best) == 0:
             break
-        drawn = draw[kind](rng)
+        drawn = draw(rng)
         if _constant_bits(drawn) < _constant_bits(best):
             best = drawn
     return best
@@ -97,19 +100,11 @@ def eigen_signs(similarity: NDArray[np.float64], bits: int, seed: int) -> Signs:
     return earlier.T.astype(np.int8)
 
 
-def _hadamard_rows(n_classes: int, bits: int, rng: np.random.Generator) -> Signs:
-    matrix = hadamard(bits)
-    assert matrix is not None
+def _hadamard_rows(matrix: Signs, n_classes: int, rng: np.random.Generator) -> Signs:
     # a random sign of each row changes no distance between rows, and no bit is the same in all centres
-    signed = rng.permutation(matrix) * rng.choice(np.array([-1, 1], np.int8), (bits, 1))
+    signed = rng.permutation(matrix) * rng.choice(np.array([-1, 1], np.int8), (len(matrix), 1))
     rows = np.concatenate([signed, -rng.permutation(signed)])[:n_classes]
     return _distinct(rows, n_classes, _half_code, rng)
-
-
-def _first_hadamard_rows(n_classes: int, bits: int, rng: np.random.Generator) -> Signs:
-    matrix = hadamard(bits)
-    assert matrix is not None
-    return _distinct(np.concatenate([matrix, -matrix])[:n_classes], n_classes, _half_code, rng)
 
 
 def _random_code(bits: int, rng: np.random.Generator) -> Signs:

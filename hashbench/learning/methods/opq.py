@@ -4,32 +4,25 @@ The rotation R and the centroids lower |X R - Y|^2 in turn, Y the features X R w
 R is the orthogonal factor of X^T Y, and k-means goes on from the last centroids.
 """
 
-from typing import Literal
-
 import numpy as np
 import scipy
 from pydantic import Field
 
 from hashbench.learning.contract import Floats
 from hashbench.learning.methods._products import ProductSettings, codebooks, product_method
-from hashbench.learning.methods._shallow import random_rotation
 
 
 class Settings(ProductSettings):
-    """``iterations`` is how often R is updated, from ``start``; before, k-means takes ``first_kmeans_iterations``."""
+    """``iterations`` is how often R is updated, from none; before, k-means takes ``first_kmeans_iterations``."""
 
     iterations: int = Field(ge=0)
     first_kmeans_iterations: int = Field(ge=1)
-    start: Literal["none", "random"] = "none"  # no rotation, or a random one, as in faiss
 
 
 def _fit(settings: Settings, features: Floats, seed: int) -> tuple[Floats, Floats]:
     n_parts = settings.bits // 8
-    n_features = features.shape[1]
-    rotation = np.eye(n_features)
-    if settings.start == "random":
-        rotation = random_rotation(n_features, seed)
-    centroids, rebuilt = codebooks(features @ rotation, n_parts, settings.first_kmeans_iterations, seed)
+    rotation = np.eye(features.shape[1])
+    centroids, rebuilt = codebooks(features, n_parts, settings.first_kmeans_iterations, seed)
     for _ in range(settings.iterations):
         left, _, right = scipy.linalg.svd(features.T @ rebuilt, full_matrices=False)
         rotation = left @ right

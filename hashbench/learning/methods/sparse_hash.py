@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 class Settings(SparseSettings, TrainingSettings):
     """The N-pair loss compares items by the gated distance of eq. 10 ("paper") or by the inner product ("released")."""
 
-    lam: float = Field(ge=0)  # lambda of eq. 5, the same for every bucket
+    lam: float = Field(ge=0, le=1e9)  # lambda of eq. 5, the same for every bucket
     variant: Literal["paper", "released"]
     margin: float = Field(gt=0)  # of triplets
     l2: float = Field(ge=0)  # weight of the squared norms, of pairs

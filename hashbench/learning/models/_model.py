@@ -96,6 +96,12 @@ class Model:
         return self.scaled(shape, width)
 
 
+def require_images(name: str, shape: tuple[int, ...], least: int = 8) -> None:
+    """Raises HashbenchError unless ``shape`` is that of images of ``least`` x ``least`` pixels or more."""
+    if len(shape) != 3 or min(shape[1:]) < least:
+        raise HashbenchError(f"{name} takes images of {least} x {least} pixels or more, not items of shape {shape}")
+
+
 def encoder(
     model: Model,
     shape: tuple[int, ...],

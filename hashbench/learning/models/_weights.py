@@ -38,7 +38,7 @@ def fill(name: str, pretrained: Pretrained, backbone: nn.Module, prepared: Prepa
         path = Path(file)
     if file is None and weights.fetch is not None and not path.is_file():
         weights.fetch(path)
-    identified = identify(name, weights, path, is_given=file is not None)
+    identified = identify(name, weights, path)
     if file is None and not identified.official:
         checksum = weights.md5 or weights.sha256
         remedy = f"{weights.remedy}, or name it with --weights if it is meant"
@@ -54,14 +54,11 @@ def fill(name: str, pretrained: Pretrained, backbone: nn.Module, prepared: Prepa
     return identified
 
 
-def identify(name: str, weights: Weights, path: Path, *, is_given: bool = True) -> WeightsFile:
+def identify(name: str, weights: Weights, path: Path) -> WeightsFile:
     """The file at ``path``: its checksum, and whether it is the official one of ``name``; HashbenchError without it."""
     if not path.is_file():
-        if is_given:
-            remedy = f"{name} takes {weights.url}, or --weights none for random weights"
-            raise HashbenchError(f"{path}: weights file not found; {remedy}")
         remedy = f"{weights.remedy}, or name their path with --weights FILE (--weights none: random weights)"
-        raise HashbenchError(f"weights of {name} not found: {remedy}")
+        raise HashbenchError(f"{path}: weights of {name} not found: {remedy}")
     sha256 = file_sha256(path)
     if weights.sha256 is not None:
         official = sha256.startswith(weights.sha256)

@@ -1,11 +1,9 @@
 """A residual network of nine layers for small images, which is quick to pretrain (``benchmarks/backbone.py``)."""
 
-from hashbench.foundation.errors import HashbenchError
 from hashbench.learning.models._lazy import layers, nn
-from hashbench.learning.models._model import Backbone, Model
+from hashbench.learning.models._model import Backbone, Model, require_images
 
 CHANNELS = 64  # of the first layer at width 1
-SMALLEST = 8  # pixels: the side is halved three times
 
 
 def resnet9(shape: tuple[int, ...], width: float = 1.0) -> Backbone:
@@ -14,8 +12,7 @@ def resnet9(shape: tuple[int, ...], width: float = 1.0) -> Backbone:
     3 x 3 convolutions with c, 2 c, 4 c and 8 c channels at 32, 16, 8 and 4 pixels of a side of 32. Two residual blocks
     follow the second and the last of them. The features are the largest activations of each channel.
     """
-    if len(shape) != 3 or min(shape[1:]) < SMALLEST:
-        raise HashbenchError(f"resnet9 takes images of {SMALLEST} x {SMALLEST} pixels or more, not items of {shape}")
+    require_images("resnet9", shape)  # the side is halved three times
     c = max(1, round(width * CHANNELS))
     parts = [
         _convolution(shape[0], c),

@@ -1,15 +1,13 @@
 """A small convolutional network for 32 x 32 images that trains from scratch on two CPU cores in minutes."""
 
-from hashbench.foundation.errors import HashbenchError
 from hashbench.learning.models._lazy import nn
-from hashbench.learning.models._model import Backbone, Model
+from hashbench.learning.models._model import Backbone, Model, require_images
 
 WIDTHS = (32, 64, 128, 256)  # channels at 32, 16, 8 and 4 pixels
 
 
 def _backbone(shape: tuple[int, ...]) -> Backbone:
-    if len(shape) != 3 or min(shape[1:]) < 8:
-        raise HashbenchError(f"small_cnn takes images of 8 x 8 pixels or more, not items of shape {shape}")
+    require_images("small_cnn", shape)
     layers: list[nn.Module] = []
     before = shape[0]
     for width in WIDTHS:

@@ -3,11 +3,10 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench.foundation.errors import HashbenchError
 from hashbench.learning.sparse.codes import SparseCodes
 from hashbench.learning.sparse.index import build
-from hashbench.learning.sparse.search import SearchResult, query
-from hashbench.scoring.codes import MAX_BITS, Codes
+from hashbench.learning.sparse.search import query
+from hashbench.scoring.codes import Codes
 from hashbench.scoring.histogram.retrieval import CUTOFFS, Reranked, Retrieval
 from hashbench.scoring.relevance.labels import Labels
 
@@ -42,22 +41,13 @@ def evaluate(
     index = build(buckets, embeddings)
     exclude = np.arange(n_queries) if itself else np.full(n_queries, -1)
 
-    def nearest(top: int, rows: NDArray[np.bool_] | slice = slice(None)) -> SearchResult:
-        queries = activations[rows], query_embeddings[rows]
-        return query(index, *queries, top, exclude=exclude[rows], workers=workers, progress=progress)
-
     reranked = {}
-    wide = nearest(min(max(CUTOFFS), n_items))
-    for cutoff in reversed(CUTOFFS):
-        # a query whose own k buckets held enough has the beginning of the wide list for fewer; the others search again
-        wide = SearchResult(wide.ids[:, :cutoff], wide.distances[:, :cutoff], *wide[2:])
-        further = wide.n_opened > buckets.k
-        if further.any() and cutoff < max(CUTOFFS):
-            for part, again in zip(wide, nearest(min(cutoff, n_items), further), strict=True):
-                part[further] = again
-        reranked[cutoff] = Reranked(_relevant(wide.ids, labels, query_labels), wide.n_candidates.copy())
+    for cutoff in CUTOFFS:
+        top = min(cutoff, n_items)
+        nearest = query(index, activations, query_embeddings, top, exclude=exclude, workers=workers, progress=progress)
+        reranked[cutoff] = Reranked(_relevant(nearest.ids, labels, query_labels), nearest.n_candidates)
     classes = None if codes is None else contingency(codes, labels)
-    return Retrieval(n_items, dict(sorted(reranked.items())), classes)
+    return Retrieval(n_items, reranked, classes)
 
 
 def _relevant(ids: NDArray[np.int64], labels: Labels, query_labels: Labels) -> NDArray[np.bool_]:
@@ -82,8 +72,6 @@ def contingency(codes: SparseCodes, labels: Labels) -> NDArray[np.int64] | None:
 
 def as_hamming(codes: SparseCodes) -> Codes:
     """The codes as packed binary codes of ``d`` bits; raises HashbenchError for more than 4096 bits."""
-    if codes.d > MAX_BITS:
-        raise HashbenchError(f"sparse codes of {codes.d} buckets: as binary codes they can have {MAX_BITS} bits")
     words = np.zeros((len(codes), -(-codes.d // 64)), np.uint64)
     rows = np.arange(len(codes))
     for bit in codes.buckets.T:  # one bit of each item at a time, so that no word is written twice in one statement

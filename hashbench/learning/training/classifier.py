@@ -88,7 +88,7 @@ class Classifier:
         start = "hashbench train ... --weights starts a method from its weights"
         raise HashbenchError(f"a classifier makes no codes: {start}")
 
-    export_items = nearest = export
+    export_items = export
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections import OrderedDict
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -110,12 +110,7 @@ class DeepHasher(BinaryHasher, nn.Module):
 
     def _start_from(self, base: object) -> None:
         assert isinstance(base, DeepHasher)
-        wanted = {**asdict(self.layout), "input_images": self.settings.input_images}
-        there = {**asdict(base.layout), "input_images": base.settings.input_images}
-        for key, value in wanted.items():
-            if there[key] != value:
-                name = key.replace("item_", "item ")
-                raise HashbenchError(f"base: its {name} is {there[key]}, this run's {value}: both must be the same")
+        files.require_layout("base", base.layout, self.layout)
         self.normalised.load_state_dict(base.normalised.state_dict())
         self.backbone.load_state_dict(base.backbone.state_dict())
 
@@ -210,7 +205,7 @@ class DeepHasher(BinaryHasher, nn.Module):
         with damaged:
             kept = json_object((folder / SHAPE).read_text())
             shape = tuple(int(size) for size in kept["item_shape"])
-            hasher = DeepHasher(settings, shape, float(kept.get("value_max", 1.0)))
+            hasher = DeepHasher(settings, shape, float(kept["value_max"]))
             hasher.load_state_dict(load_file(folder / WEIGHTS))
         return hasher.to(pick_device(device))
 

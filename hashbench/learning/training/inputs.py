@@ -62,10 +62,8 @@ class MeanSubtraction(nn.Module):
 
     def fit(self, items: Tensor) -> None:
         """Sets the average to that of ``items`` [n, *item_shape]; in blocks, because float64 takes more memory."""
-        total = torch.zeros(self.mean.shape, dtype=torch.float64)
-        for block in torch.split(items, _BLOCK):
-            total += block.to(torch.float64).sum(dim=0)
-        self.mean.copy_(total / len(items) / self.value_max)
+        blocks = (block.to(torch.float64) for block in torch.split(items, _BLOCK))
+        self.mean.copy_(_mean(blocks) / self.value_max)
 
     def forward(self, items: Tensor) -> Tensor:
         """float32 [n, C, H, W] of images [n, H, W, C], or [n, d] of features [n, d]."""

@@ -55,16 +55,15 @@ class ClassRounds:
     @staticmethod
     def of(labels: Tensor, classes: int, batch_size: int, steps: int, seed: int) -> "ClassRounds":
         """The sampler of examples with class ids ``labels`` [n]; a negative id means that the example has no class."""
-        if labels.ndim != 1:
-            raise HashbenchError(f"classes_per_batch = {classes}: items of several labels have no class, it must be 0")
-        ids, sizes = torch.unique(labels[labels >= 0], return_counts=True)
         rounds = batch_size // classes
-        if len(ids) < classes:
-            raise HashbenchError(f"classes_per_batch = {classes}: the training examples are of {len(ids)} classes")
-        if int(sizes.min()) < rounds:
-            smallest = int(ids[sizes.argmin()])
-            size = int(sizes.min())
-            raise HashbenchError(f"class {smallest} has {size} training examples: a batch takes {rounds} of a class")
+        there = "of several labels"
+        if labels.ndim == 1:
+            ids, sizes = torch.unique(labels[labels >= 0], return_counts=True)
+            smallest = min(sizes.tolist(), default=0)
+            there = f"of {len(ids)} classes, {smallest} or more of each"
+        if labels.ndim > 1 or len(ids) < classes or smallest < rounds:
+            needed = f"{classes} classes or more, one an example, and {rounds} examples or more of each"
+            raise HashbenchError(f"classes_per_batch = {classes}: training examples are {there}: {needed} are needed")
         members = labels.argsort(stable=True)[int((labels < 0).sum()) :]
         return ClassRounds(members, sizes.cumsum(0) - sizes, sizes, classes, rounds, steps, seed)
 

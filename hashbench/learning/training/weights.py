@@ -2,10 +2,9 @@
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from safetensors.torch import save
 from torch import nn
@@ -58,21 +57,17 @@ class BackboneFile:
 
     def require(self, wanted: Layout) -> None:
         """Raises HashbenchError, with the first difference, unless the file has the layout ``wanted``."""
-        layout = asdict(self.layout)
-        for key, value in asdict(wanted).items():
-            if layout[key] != value:
-                remedy = ""
-                if key == "width":
-                    remedy = f": --set width={layout[key]:g}"
-                here = _text(layout[key])
-                needed = _text(value)
-                raise HashbenchError(f"{self.path}: its {key.replace('_', ' ')} is {here}, this run's {needed}{remedy}")
+        require_layout(str(self.path), self.layout, wanted)
 
 
-def _text(value: Any) -> str:
-    if isinstance(value, tuple):
-        return " x ".join(map(str, value))
-    return f"{value:g}" if isinstance(value, float) else str(value)
+def require_layout(where: str, layout: Layout, wanted: Layout) -> None:
+    """Raises HashbenchError, with the first difference, unless the ``layout`` at ``where`` is the one ``wanted``."""
+    for field in fields(Layout):
+        here = getattr(layout, field.name)
+        needed = getattr(wanted, field.name)
+        if here != needed:
+            name = field.name.replace("_", " ")
+            raise HashbenchError(f"{where}: its {name} is {here}, this run's {needed}: both must be the same")
 
 
 def content(layout: Layout, backbone: nn.Module, normalised: nn.Module) -> bytes:

@@ -305,8 +305,3 @@ def first_splits(n: int) -> str:
 def shown_seeds(protocol: Protocol, n: int) -> list[int]:
     """The seeds of the first ``n`` splits; a protocol whose ids are given has its own split only."""
     return list(dict.fromkeys(nth_seed(protocol, place) for place in range(n)))
-
-
-def split_seeds(protocol: Protocol, n: int, title: str) -> list[int | None]:
-    """The seeds of the first ``n`` splits: None (its own), then the numbers that follow it; raises as ``with_seed``."""
-    return [None, *(with_seed(protocol, protocol.seed + place, title).seed for place in range(1, n))]

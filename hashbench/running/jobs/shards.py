@@ -145,7 +145,7 @@ class CountTask(Task):
         """The total of this shard alone."""
         saved = self.source.opened(self.shard)
         with self.shard.named_in_errors():
-            evidence = Scorer.of_saved(saved, device=self.source.device, progress=False).evidence()
+            evidence = Scorer.of_saved(saved, device=self.source.device, progress=False).evidence
         counted = {"without_class": list(evidence.without_class), "notes": list(saved.notes)}
         return Total(evidence, query_sha256(saved), (self.content.model_copy(update=counted),))
 

@@ -91,36 +91,39 @@ def block_items(n_bits: int) -> int:
     return max(LEAST_BLOCK, BLOCK_WORDS // -(-n_bits // 64))
 
 
-def bit_order_of(where: str, n_bits: int, last_byte: int, bit_order: str | None) -> str:
-    """The bit order in which no bit beyond ``n_bits`` is set, big if both fit, by the or of all rows' last bytes."""
-    used = n_bits % 8 or 8
-    clear = {"big": not last_byte & (0xFF >> used), "little": not last_byte >> used}
-    chosen = bit_order or next((order for order, fits in clear.items() if fits), None)
-    if chosen is None or not clear[chosen]:
-        n_bytes = -(-n_bits // 8)
-        advice = f"{n_bytes} bytes hold up to {8 * n_bytes} bits: give their number (--layout {8 * n_bytes})"
-        for order, fits in clear.items():
-            if fits:
-                advice = f"none is with --layout {order}"
-        raise HashbenchError(f"{where}: bits beyond n_bits = {n_bits} are set: {advice}")
-    return chosen
-
-
 def reverse_bits(rows: NDArray[np.uint8]) -> None:
     """Makes the highest bit of each byte the lowest, in place."""
     for part in slices(len(rows), ROWS):
         rows[part] = REVERSED.take(rows[part])
 
 
-def unsigned(packed: NDArray[np.int8]) -> NDArray[np.uint8]:
-    """The bytes of which 128 was subtracted, as sentence-transformers packs codes into int8."""
-    return packed.view(np.uint8) ^ np.uint8(128)
+def is_packed(values: Any, n_bits: int | None) -> bool:
+    """True where an array or a tensor is [n, ceil(n_bits / 8)] bytes, eight bits in each; one bit is never packed."""
+    is_bytes = str(values.dtype).removeprefix("torch.") in ("uint8", "int8") and len(values.shape) == 2
+    return bool(n_bits is not None and n_bits > 1 and is_bytes and values.shape[1] == -(-n_bits // 8))
 
 
-def from_bytes(rows: NDArray[np.uint8], n_bits: int, bit_order: str) -> Codes:
-    """The codes in ``rows`` uint8[n, ceil(n_bits / 8)]; the first bit is the highest of a byte (big) or the lowest."""
+def unsigned(packed: NDArray[Any]) -> NDArray[np.uint8]:
+    """Packed bytes; of int8, 128 was subtracted from each, as sentence-transformers does."""
+    if packed.dtype == np.int8:
+        return packed.view(np.uint8) ^ np.uint8(128)
+    return packed
+
+
+def from_bytes(where: str, rows: NDArray[np.uint8], n_bits: int, bit_order: str | None) -> Codes:
+    """The codes in ``rows`` uint8[n, ceil(n_bits / 8)]; the first bit is the lowest of a byte (little) or the highest.
+
+    Raises HashbenchError where bits beyond ``n_bits`` are set.
+    """
     padded = np.zeros((len(rows), 8 * -(-n_bits // 64)), np.uint8)
     padded[:, : rows.shape[1]] = rows
-    if bit_order == "big":
+    if bit_order != "little":
         reverse_bits(padded)
-    return Codes(padded.view("<u8").astype(np.uint64, copy=False), n_bits)
+    words = padded.view("<u8").astype(np.uint64, copy=False)
+    n_used = n_bits % 64
+    if n_used and (words[:, -1] >> np.uint64(n_used)).any():
+        advice = (
+            f"give the length of whole codes (--layout {8 * rows.shape[1]}), or the order of bits (--layout little)"
+        )
+        raise HashbenchError(f"{where}: bits beyond n_bits = {n_bits} are set: {advice}")
+    return Codes(words, n_bits)

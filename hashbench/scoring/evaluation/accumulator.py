@@ -1,7 +1,6 @@
 """Scores of codes that come in batches, as in the evaluation of a training loop."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -13,23 +12,24 @@ from hashbench.foundation.errors import HashbenchError
 from hashbench.scoring.codes import Codes
 from hashbench.scoring.codes.values import CodeValues, interpret
 from hashbench.scoring.evaluation import arrays
-from hashbench.scoring.evaluation.arrays import BitOrder, Bytes
+from hashbench.scoring.evaluation.arrays import BitOrder
 from hashbench.scoring.evaluation.scorer import DEFAULT, score
 from hashbench.scoring.evaluation.scores import Empty, Scores
-from hashbench.scoring.histogram.counting import AnyCodes, on_cpu
+from hashbench.scoring.histogram.counting import on_cpu
 from hashbench.scoring.histogram.device import for_arrays
 from hashbench.scoring.histogram.ties import Policy
 from hashbench.scoring.metrics import Metrics
 
 SIDES = ("query", "database")
-Batch = tuple[AnyCodes | Bytes, NDArray[Any], CodeValues]  # codes and labels, and what values the codes were
+Batch = tuple[Codes, NDArray[Any], CodeValues]  # codes and labels, and what values the codes were
 
 
 class ScoreAccumulator:
     """Collects codes and labels in batches; ``compute`` returns what ``score`` returns for all of them.
 
-    Batches of any size may come in any order; a side keeps its order. Codes are packed at once, on the GPU if they are
-    there. Options and labels are those of ``score``, but for levels of pairs, which would need all items at once.
+    Batches of any size may come in any order; a side keeps its order. Codes are packed at once, and kept in the memory
+    of the machine. Options and labels are those of ``score``, but for levels of pairs, which would need all items at
+    once. They are counted where the last batch of codes was.
     """
 
     @checked_arguments
@@ -55,6 +55,7 @@ class ScoreAccumulator:
     def reset(self) -> None:
         """Forgets all batches."""
         self._updates: list[dict[str, Batch]] = []  # by side: query, database
+        self._used_device = "cpu"
 
     def update(
         self,
@@ -81,11 +82,11 @@ class ScoreAccumulator:
             if not batches:
                 raise HashbenchError(f"{side}: no batch yet: update({side}_codes=..., {side}_labels=...)")
         interpret([values for batches in sides for _, _, values in batches])
-        codes = [_joined([codes for codes, _, _ in batches]) for batches in sides]
+        codes = [
+            Codes(np.concatenate([codes.words for codes, _, _ in batches]), batches[0][0].n_bits) for batches in sides
+        ]
         labels = [np.concatenate([labels for _, labels, _ in batches]) for batches in sides]
-        query, database = arrays.unpacked(codes, self._bits, self._bit_order)
-        device = for_arrays(self._device, getattr(query, "words", None), getattr(database, "words", None))
-        return self._score(query, database, *labels, device=device)
+        return self._score(*codes, *labels, device=self._used_device)
 
     def _batches(self, side: str) -> list[Batch]:
         return [update[side] for update in self._updates if side in update]
@@ -94,44 +95,23 @@ class ScoreAccumulator:
         """A batch of codes and labels; raises HashbenchError if they do not fit each other or the batches before."""
         if codes is None or labels is None:
             raise HashbenchError(f"{side}_codes and {side}_labels: a batch needs both")
-        batch, values = arrays.read_codes(f"{side}_codes", codes, for_arrays(self._device, codes), self._bits)
+        self._used_device = for_arrays(self._device, codes)
+        read, values = arrays.read_codes(f"{side}_codes", codes, self._used_device, self._bits, self._bit_order)
+        batch = on_cpu(read)
         batch_labels = arrays.read_labels(f"{side}_labels", labels)
         if len(batch_labels) != len(batch):
             raise HashbenchError(f"{side}_labels: {len(batch_labels)} rows, {side}_codes has {len(batch)}: one each")
         for codes_before, labels_before, _ in self._batches(side)[:1]:
-            _require_like(f"{side}_codes", _kind_of_codes(batch), _kind_of_codes(codes_before))
-            _require_like(f"{side}_labels", _kind_of_labels(batch_labels), _kind_of_labels(labels_before))
+            if codes_before.n_bits != batch.n_bits:
+                bits = f"{batch.n_bits} bits after batches of {codes_before.n_bits} bits"
+                raise HashbenchError(f"{side}_codes: a batch of {bits}: all must agree")
+            if _kind(labels_before) != _kind(batch_labels):
+                kinds = f"{_kind(batch_labels)} after batches of {_kind(labels_before)}"
+                raise HashbenchError(f"{side}_labels: a batch of {kinds}: all must agree")
         return batch, batch_labels, values
 
 
-def _require_like(name: str, kind: str, before: str) -> None:
-    if kind != before:
-        raise HashbenchError(f"{name}: a batch of {kind} after batches of {before}: all must agree")
-
-
-def _kind_of_codes(codes: AnyCodes | Bytes) -> str:
-    if isinstance(codes, np.ndarray):
-        return f"{codes.shape[1]} packed bytes"
-    return f"{codes.n_bits} bits"
-
-
-def _kind_of_labels(labels: NDArray[Any]) -> str:
+def _kind(labels: NDArray[Any]) -> str:
     if labels.ndim == 2:
         return f"{labels.shape[1]} columns of labels"
-    if labels.dtype.kind == "U":
-        return "names of classes"
-    return "class ids"
-
-
-def _joined(batches: Sequence[AnyCodes | Bytes]) -> AnyCodes | Bytes:
-    """All codes, on the device where they are, or in NumPy's memory if they are not all on one device."""
-    held = [batch for batch in batches if isinstance(batch, np.ndarray)]
-    if held:
-        return np.concatenate(held)
-    packed = [batch for batch in batches if not isinstance(batch, np.ndarray)]
-    on_device = [batch for batch in packed if not isinstance(batch, Codes)]
-    if len(on_device) == len(packed) and len({batch.words.device for batch in on_device}) == 1:
-        import torch
-
-        return replace(on_device[0], words=torch.cat([batch.words for batch in on_device]))
-    return Codes(np.concatenate([on_cpu(batch).words for batch in packed]), packed[0].n_bits)
+    return "names of classes" if labels.dtype.kind == "U" else "class ids"

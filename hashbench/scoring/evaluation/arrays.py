@@ -1,6 +1,5 @@
 """Codes and labels as users give them, checked: NumPy arrays, lists, torch tensors, packed bytes, names of classes."""
 
-from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -10,15 +9,14 @@ from hashbench.foundation.array_like import as_array, require_values
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.parallel import slices
 from hashbench.scoring.codes import Codes, pack
-from hashbench.scoring.codes.hexadecimal import bits_of, n_bits_of
-from hashbench.scoring.codes.packed import bit_order_of, from_bytes, unsigned
+from hashbench.scoring.codes.hexadecimal import packed_bits
+from hashbench.scoring.codes.packed import from_bytes, is_packed, unsigned
 from hashbench.scoring.codes.values import CodeValues, not_numeric
 from hashbench.scoring.histogram.counting import AnyCodes
 from hashbench.scoring.relevance.labels import GradedRelevance, class_ids, class_names, from_labels
 from hashbench.scoring.relevance.neighbours import PairRelevance
 
 BitOrder = Literal["big", "little"]
-Bytes = NDArray[np.uint8]
 
 COUNTED = 1 << 20  # values that are looked at together
 MAX_LEVEL = 65_535  # of relevance: levels are counted by it
@@ -39,57 +37,43 @@ def numbers(name: str, values: Any, *, are_codes: bool = False) -> NDArray[Any]:
     return array
 
 
-def read_codes(name: str, values: Any, device: str, bits: int | None) -> tuple[AnyCodes | Bytes, CodeValues]:
-    """The codes in ``values``, on a tensor's own GPU, and what values they are, for ``interpret``.
-
-    Packed ``bits`` stay bytes: both sides show their bit order.
-    """
+def read_codes(
+    name: str, values: Any, device: str, bits: int | None, bit_order: BitOrder | None
+) -> tuple[AnyCodes, CodeValues]:
+    """The codes in ``values``, on a tensor's own GPU, and what values they are, for ``interpret``."""
     seen = CodeValues(name)
     if isinstance(values, Codes) or hasattr(values, "to_host"):
         return _of_length(name, values, bits), seen
-    if device != "cpu" and hasattr(values, "detach") and not _is_packed(values, bits):
+    if device != "cpu" and hasattr(values, "detach") and not is_packed(values, bits):
         from hashbench.scoring.histogram import torch_kernel
 
         require_values(name, values)
         return _of_length(name, torch_kernel.pack(values, seen), bits), seen
-    texts = _texts(name, values)
-    if texts is not None:
-        n_characters = int(np.strings.str_len(texts).max())
-        n_bits = n_bits_of(name, [texts], n_characters, bits)
-        return pack(bits_of(name, texts, n_characters, n_bits)), seen
-    array = numbers(name, values, are_codes=True)
+    array = texts_of(as_array(name, values))
+    if array.dtype.kind in "US" and array.ndim == 1:
+        rows, n_bits = packed_bits(name, array, bits)
+        return from_bytes(name, rows, n_bits, "big"), seen
+    array = numbers(name, array, are_codes=True)
     if array.ndim != 2:
         raise HashbenchError(f"{name}: shape {array.shape} is not items x bits")
-    if _is_packed(array, bits):
-        if array.dtype == np.int8:
-            array = unsigned(array)
-        return array, seen
+    if bits is not None and is_packed(array, bits):
+        return from_bytes(name, unsigned(array), bits, bit_order), seen
     if array.dtype != np.bool_:
-        for rows in slices(len(array), max(1, COUNTED // max(1, array.shape[1]))):
-            seen.add(array[rows])
+        for rows_at_once in slices(len(array), max(1, COUNTED // max(1, array.shape[1]))):
+            seen.add(array[rows_at_once])
     return _of_length(name, pack(array > 0), bits), seen
 
 
-def unpacked(sides: Sequence[AnyCodes | Bytes], bits: int | None, order: BitOrder | None) -> list[AnyCodes]:
-    """The codes of queries and database; bytes are read in ``order``, or in the one in which their padding is clear."""
-    packed = [side for side in sides if isinstance(side, np.ndarray)]
-    if not packed or bits is None:
-        return [side for side in sides if not isinstance(side, np.ndarray)]
-    first = "database_codes"
-    if isinstance(sides[0], np.ndarray):
-        first = "query_codes"
-    if order is None and len(packed) < len(sides) and bits > 1:
-        raise HashbenchError(f"{first}: packed, beside codes that are not: say bit_order='big' or 'little'")
-    last = int(np.bitwise_or.reduce([np.bitwise_or.reduce(side[:, -1], initial=0) for side in packed]))
-    chosen = bit_order_of(first, bits, last, order)
-    return [from_bytes(side, bits, chosen) if isinstance(side, np.ndarray) else side for side in sides]
+def texts_of(array: NDArray[Any]) -> NDArray[Any]:
+    """``array``, of type str where it is a column of pandas that holds nothing but texts."""
+    if array.dtype.kind == "O" and all(isinstance(value, str) for value in array.ravel()):
+        return array.astype(np.str_)
+    return array
 
 
 def read_labels(name: str, values: Any, *, of_pairs: bool = False) -> NDArray[Any]:
     """Class ids int64[n], names str[n], multi-hot uint8[n, labels] or levels int64[n, columns]; or HashbenchError."""
-    array = as_array(name, values)
-    if array.dtype.kind == "O" and all(isinstance(value, str) for value in array.ravel()):
-        array = array.astype(np.str_)  # a column of pandas
+    array = texts_of(as_array(name, values))
     if array.ndim == 2 and array.shape[1] == 1 and not of_pairs:
         array = array[:, 0]  # class ids; levels of pairs may be one column
     if array.dtype.kind == "U":
@@ -141,35 +125,9 @@ def _graded(level: NDArray[Any], classes: NDArray[Any] | None) -> GradedRelevanc
     return GradedRelevance(levels, index, np.maximum(classes, -1))
 
 
-def _texts(name: str, values: Any) -> NDArray[Any] | None:
-    """The texts [n] in ``values``, one for each item; None for anything else."""
-    if hasattr(values, "detach"):
-        return None
-    array = as_array(name, values)
-    if array.dtype.kind not in "USO" or array.size == 0 or array.ndim != 1:
-        return None
-    if array.dtype.kind != "O":
-        return array
-    if all(isinstance(value, str) for value in array):
-        return array.astype(np.str_)
-    return None
-
-
-def _is_packed(values: Any, bits: int | None) -> bool:
-    """True where ``values`` are bytes that hold ``bits`` bits; one bit of 0 or 1 reads the same packed or not."""
-    kind = str(values.dtype).removeprefix("torch.")
-    is_bytes = kind == "uint8" or (kind == "int8" and bits != 1)
-    return bool(bits is not None and is_bytes and values.ndim == 2 and values.shape[1] == -(-bits // 8))
-
-
 def _of_length(name: str, codes: AnyCodes, bits: int | None) -> AnyCodes:
-    if bits is None or codes.n_bits == bits:
-        return codes
-    columns = f"{name}: {codes.n_bits} columns"
-    packed = f"uint8 of width {-(-bits // 8)}"
-    if codes.n_bits < bits:
-        raise HashbenchError(f"{columns}: {bits} bits, or {packed} as numpy.packbits makes, would be bits={bits}")
-    whole = f"bits={bits} is the length of whole codes, of which none is cut"
-    raise HashbenchError(
-        f"{columns}: {whole}: {name}[:, :{bits}] are the first {bits} bits, and {packed} would be packed"
-    )
+    if bits is not None and codes.n_bits != bits:
+        packed = f"uint8 of width {-(-bits // 8)} as numpy.packbits makes"
+        whole = f"{bits} columns, or {packed}, are expected; {name}[:, :{bits}] would be the first {bits} bits"
+        raise HashbenchError(f"{name}: {codes.n_bits} columns, bits={bits}: {whole}")
+    return codes

@@ -25,7 +25,7 @@ class Request:
     ties: Policy = "expected"
     empty: Empty = "skip"
     exclude_self: bool = False
-    weights: str | None = None  # where they are: FILE, FILE:KEY or KEY
+    weights: str | None = None  # where they are: FILE or FILE:KEY
     neighbours: str | None = None  # the same
     k: int | None = None  # of the neighbours
     conventions: Sequence[str] = ()
@@ -51,7 +51,7 @@ def evaluate(paths: Sequence[Path], request: Request) -> Evaluation:
     saved = _opened(paths, request)
     weights = None
     if request.weights is not None:
-        weights = files.weights_at(request.weights, paths, saved.query)
+        weights = files.weights_at(request.weights, saved.query)
     scorer = Scorer.of_saved(
         saved,
         request.metrics or _usual_metrics(saved, is_weighted=weights is not None),
@@ -66,7 +66,7 @@ def evaluate(paths: Sequence[Path], request: Request) -> Evaluation:
     evaluation = Evaluation(
         ", ".join(map(str, paths)) or ", ".join(request.explicit.places[role] for role in files.CODE_ROLES),
         scores,
-        scorer.evidence(),
+        scorer.evidence,
         saved.query,
         saved,
         scorer.own_rows,

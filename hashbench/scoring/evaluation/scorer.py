@@ -1,7 +1,8 @@
 """The way from codes to scores: ``score``, ``ScoreAccumulator``, ``hashbench eval`` and ``compare`` all go it."""
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,12 +15,12 @@ from hashbench.scoring.evaluation import arrays
 from hashbench.scoring.evaluation.arrays import BitOrder
 from hashbench.scoring.evaluation.diagnostics import Tally
 from hashbench.scoring.evaluation.scores import Empty, Evidence, Scores
-from hashbench.scoring.histogram import Histogram, ranking, self_pairs, ties
-from hashbench.scoring.histogram.counting import AnyCodes, counter, on_cpu
-from hashbench.scoring.histogram.counts import Counter, Ints
+from hashbench.scoring.histogram import Histogram, count, ranking
+from hashbench.scoring.histogram.counting import AnyCodes, on_cpu
+from hashbench.scoring.histogram.counts import Ints, require_fit
 from hashbench.scoring.histogram.device import for_arrays, for_pairs
-from hashbench.scoring.histogram.self_pairs import SelfPairs
-from hashbench.scoring.histogram.ties import Policy
+from hashbench.scoring.histogram.self_pairs import checked_rows, is_same, left_out
+from hashbench.scoring.histogram.ties import Policy, in_order
 from hashbench.scoring.metrics import Metrics, evaluate_with_extremes
 from hashbench.scoring.relevance import neighbours as neighbour_lists
 from hashbench.scoring.relevance.neighbours import NeighbourRelevance, PairRelevance
@@ -43,55 +44,41 @@ LABELS_OR_NEIGHBOURS = (
 )
 NO_OWN_ROWS = (
     "--exclude-self: nothing says which database item a query is: save query_ids and database_ids, or name them with "
-    "--query-ids and --database-ids; without ids, queries and database must be the same items in the same order"
+    "--array; without ids, queries and database must be the same items in the same order"
 )
 
 
 class Scorer:
-    """Scores ``query`` codes against a database that comes in pieces; the options are those of ``score``."""
+    """Scores ``query`` codes against ``database`` codes; the options are those of ``score``."""
 
     def __init__(
         self,
         query: AnyCodes,
+        database: AnyCodes,
+        relevance: PairRelevance,
         metrics: Metrics = Metrics(),  # noqa: B008  (immutable; without metrics it only counts)
         *,
         ties: Policy = "expected",
         empty: Empty = "skip",
-        exclude_self: bool | Ints = False,  # True: the database is the queries in their order; or their rows, -1 none
+        own_rows: Ints | None = None,  # of the queries in the database, which are left out; -1: none
         weights: NDArray[Any] | None = None,
         device: str = "cpu",  # or "cuda:N"
-        n_items: int | None = None,  # for the choice of the kernel and the progress bar
         inspect: bool = False,  # also collect what ``Evidence`` tells about the codes themselves
         progress: bool = False,
     ) -> None:
         if weights is not None:
             metrics.refuse_radii("weighted distances do")
         self.query = query
+        self.database = database
+        self.relevance = relevance
         self.metrics = metrics
         self.ties = ties
         self.empty = empty
+        self.own_rows = own_rows
         self.weights = weights
-        self.own_rows: Ints | None = None
-        if exclude_self is True:
-            self.own_rows = np.arange(len(query))
-        elif exclude_self is not False:
-            self.own_rows = exclude_self
-        self._must_be_same = exclude_self is True
-        self._n_expected = n_items
-        self._progress = progress
-        self._needs_whole = ties == "order" or weights is not None
-        self._whole: tuple[AnyCodes, PairRelevance] | None = None
-        self._counter: Counter | None = None
-        if weights is None or inspect:
-            self._counter = counter(query, device=device, n_items=n_items)
-        self._tally: Tally | None = None
-        if inspect:
-            self._tally = Tally(query.shape[1])
-        self._without_class = (0, 0)
-        self._pairs: SelfPairs | None = None
-        if inspect or self.own_rows is not None:
-            self._pairs = SelfPairs(on_cpu(query), self.own_rows)
-        self._evidence: Evidence | None = None
+        self.device = device
+        self.inspect = inspect
+        self.progress = progress
 
     @classmethod
     def of_saved(
@@ -106,106 +93,64 @@ class Scorer:
         device: str = "auto",
         progress: bool = True,
     ) -> "Scorer":
-        """The scorer of saved codes, counted and inspected; with ``exclude_self`` a query is found by its id or row."""
-        rows = None
+        """The scorer of saved codes, which are inspected; with ``exclude_self`` a query is found by its id or row."""
+        rows: Ints | None = None
         if exclude_self:
             rows = saved.rows_in_database()
-        n_queries = len(saved.query)
-        by_row = exclude_self and rows is None
-        if by_row and n_queries != saved.n_database:
-            raise HashbenchError(NO_OWN_ROWS)
-        scorer = cls(
+            if rows is None:
+                if not is_same(saved.query, saved.database, saved.relevance):
+                    raise HashbenchError(NO_OWN_ROWS)
+                rows = np.arange(len(saved.query))
+        return cls(
             saved.query,
+            saved.database,
+            saved.relevance,
             metrics,
             ties=ties,
             empty=empty,
-            exclude_self=by_row if rows is None else rows,
+            own_rows=rows,
             weights=weights,
-            device=for_pairs(device, n_queries * saved.n_database, saved.query.n_bits),
-            n_items=saved.n_database,
+            device=for_pairs(device, len(saved.query) * saved.n_database, saved.query.n_bits),
             inspect=True,
             progress=progress,
         )
-        scorer.add_pieces(saved.pieces())
-        if by_row and not scorer.is_same:
-            raise HashbenchError(NO_OWN_ROWS)
-        return scorer
 
-    def add(self, codes: AnyCodes, relevance: PairRelevance) -> None:
-        """Counts a piece of the database: packed codes, and the relevance of all queries to them."""
-        if self._counter is not None:
-            self._counter.add(codes, relevance)
-        self._inspected((codes, relevance))
-
-    def add_pieces(self, pieces: Iterable[tuple[AnyCodes, PairRelevance]]) -> None:
-        """Counts pieces of the database; a thread fetches and inspects the next one while one is counted."""
-        assert self._counter is not None, "weighted scores need one piece"
-        self._counter.add_all(map(self._inspected, pieces), self._n_expected, progress=self._progress)
-
-    @property
-    def is_same(self) -> bool:
-        """True where the database is the queries themselves, in their order, as far as it was compared."""
-        return self._pairs is not None and self._pairs.is_same
-
+    @cached_property
     def evidence(self) -> Evidence:
-        """The evidence; raises HashbenchError if ``exclude_self`` is True and the database is not the queries."""
-        self._require_same()
-        if self._evidence is None:
-            assert self._counter is not None, "weighted scores need no histogram"
-            counted = self._counter.histogram()
-            if self._pairs is not None:
-                counted = self._pairs.left_out(counted)
-            n_excluded = 0
-            if self.own_rows is not None:
-                n_excluded = int((self.own_rows >= 0).sum())
-            self._evidence = Evidence(
-                counted, self._counter.n_items, self._tally, self._without_class, self.is_same, n_excluded
-            )
-        return self._evidence
+        """The histogram, without the pairs of a query with itself, and what the codes tell."""
+        counted = count(self.query, self.database, self.relevance, progress=self.progress, device=self.device)
+        n_excluded = 0
+        if self.own_rows is not None:
+            counted = left_out(counted, on_cpu(self.query), on_cpu(self.database), self.relevance, self.own_rows)
+            n_excluded = int((self.own_rows >= 0).sum())
+        if not self.inspect:
+            return Evidence(counted, len(self.database), n_excluded=n_excluded)
+        database = on_cpu(self.database)
+        tally = Tally(database.n_bits)
+        tally.add(database)
+        alike = is_same(on_cpu(self.query), database, self.relevance)
+        return Evidence(counted, len(database), tally, self.relevance.without_class(), alike, n_excluded)
 
     def scores(self) -> Scores:
-        """The scores of all pieces so far."""
-        self._require_same()
-        if not self._needs_whole:
-            return self.evidence().scores(self.metrics, ties=self.ties, empty=self.empty)
-        if self._whole is None:
-            raise HashbenchError("nothing to score: no piece of a database")
+        """The scores of all queries."""
+        if self.ties != "order" and self.weights is None:
+            return self.evidence.scores(self.metrics, ties=self.ties, empty=self.empty)
         query = on_cpu(self.query)
-        database = on_cpu(self._whole[0])
-        relevance = self._whole[1]
+        database = on_cpu(self.database)
         histogram = None
         if self.weights is None:
             distances = ranking.hamming(query, database)
-            histogram = self.evidence().histogram
+            histogram = self.evidence.histogram
             ranked: Histogram | ranking.Rankings = histogram
         else:
+            require_fit(query.shape, database.shape, self.relevance)
             distances = ranking.weighted_hamming(query, database, self.weights)
-            ranked = ranking.Rankings(distances, relevance, self._progress, self.own_rows)
+            ranked = ranking.Rankings(distances, self.relevance, self.progress, self.own_rows)
         ordered = None
         if self.ties == "order":
-            ordered = ties.in_order(distances, relevance, own_rows=self.own_rows)
+            ordered = in_order(distances, self.relevance, own_rows=self.own_rows)
         values = evaluate_with_extremes(ranked, self.metrics, self.ties, ordered)
         return Scores(len(query), len(database), query.n_bits, self.ties, self.empty, values, histogram)
-
-    def _inspected(self, piece: tuple[AnyCodes, PairRelevance]) -> tuple[AnyCodes, PairRelevance]:
-        """The piece, of which is kept what its codes and labels tell, and all of it where items are ranked."""
-        self._evidence = None
-        if self._needs_whole:
-            if self._whole is not None:
-                raise HashbenchError("ties='order' and weights need the whole database in one piece")
-            self._whole = piece
-        if self._pairs is not None:
-            codes = on_cpu(piece[0])
-            self._pairs.add(codes, piece[1])
-            if self._tally is not None:
-                self._tally.add(codes)
-                queries, items = piece[1].without_class()
-                self._without_class = (queries, self._without_class[1] + items)
-        return piece
-
-    def _require_same(self) -> None:
-        if self._must_be_same and not self.is_same:
-            raise HashbenchError(NOT_SAME)
 
 
 @checked_arguments
@@ -229,8 +174,8 @@ def score(
 
     Codes are NumPy arrays or torch tensors, [n, bits]: 0 and 1, -1 and +1, bool, or real activations on both sides of
     0; a value > 0 is bit 1. Probabilities and other whole numbers are refused. With ``bits`` they may also be packed,
-    uint8 or int8[n, ceil(bits / 8)]; ``bit_order`` is ``big`` (numpy.packbits) or ``little`` (faiss), where the padding
-    does not show it. Texts [n] are hexadecimal. Labels are class ids [n], negative for no class, names of
+    uint8 or int8[n, ceil(bits / 8)]; ``bit_order`` is ``big`` (numpy.packbits, the default) or ``little`` (faiss).
+    Texts [n] are hexadecimal. Labels are class ids [n], negative for no class, names of
     classes [n], or multi-hot [n, labels] of 0 and 1. Levels of relevance, whole numbers from 0, are ``query_labels``
     [queries, classes] beside class ids of the database, or [queries, items] with ``database_labels`` None. In place of
     labels ``neighbours`` [queries, k] are the rows of the relevant items in the database, the k nearest by floats, with
@@ -248,8 +193,8 @@ def score(
     that are on a GPU on that GPU, and everything else on the CPU. ``weights`` [bits], or [queries,
     bits] for weights of each query, all 0 or more, rank the database by the weighted Hamming distance, on the CPU as
     ``ties="order"``; metrics at Hamming radii are then not defined.
-    Weights with a common unit (whole numbers, decimals, thirds) give exact ties, however far apart they are; with
-    others distances are told apart to 15 digits of the sum of the weights, up to 64 bits.
+    Weights with a common unit (whole numbers, decimals, thirds) give exact ties; with others distances are told apart
+    to 15 digits of the sum of the weights, up to 64 bits.
     Every error is a HashbenchError of one line.
 
     >>> from hashbench import score
@@ -264,10 +209,9 @@ def score(
     if (query_labels is None) == (neighbours is None) or not (neighbours is None or database_labels is None):
         raise HashbenchError(LABELS_OR_NEIGHBOURS)
     device = for_arrays(device, query_codes, database_codes)
-    unread = {"query_codes": query_codes, "database_codes": database_codes}
-    read = [arrays.read_codes(name, codes, device, bits) for name, codes in unread.items()]
-    interpret([values for _, values in read])
-    query, database = arrays.unpacked([codes for codes, _ in read], bits, bit_order)
+    query, query_values = arrays.read_codes("query_codes", query_codes, device, bits, bit_order)
+    database, database_values = arrays.read_codes("database_codes", database_codes, device, bits, bit_order)
+    interpret([query_values, database_values])
     relevance: PairRelevance
     default: tuple[str, ...] = DEFAULT
     if weights is not None:
@@ -284,24 +228,27 @@ def score(
             neighbour_lists.checked_ids("neighbours", rows, len(query), len(database)), len(database)
         )
         default = neighbour_lists.default_metrics(relevance.ids.shape[1])
-    left_out: bool | Ints = exclude_self is True
-    if not (exclude_self is None or isinstance(exclude_self, bool)):
+    own_rows: Ints | None = None
+    if exclude_self is True:
+        if not is_same(on_cpu(query), on_cpu(database), relevance):
+            raise HashbenchError(NOT_SAME)
+        own_rows = np.arange(len(query))
+    elif not (exclude_self is None or exclude_self is False):
         rows = arrays.numbers("exclude_self", exclude_self)
-        left_out = self_pairs.checked("exclude_self", rows, len(query), len(database))
+        own_rows = checked_rows("exclude_self", rows, len(query), len(database))
     if metrics is None:
         metrics = default
-    scorer = Scorer(
+    scores = Scorer(
         query,
+        database,
+        relevance,
         Metrics.parse(metrics) or Metrics.parse(default),
         ties=ties,
         empty=empty,
-        exclude_self=left_out,
+        own_rows=own_rows,
         weights=None if weights is None else arrays.numbers("weights", weights),
         device=device,
-        n_items=len(database),
-    )
-    scorer.add(database, relevance)
-    scores = scorer.scores()
+    ).scores()
     if exclude_self is None and query_codes is database_codes:
         warnings.warn(SAME_ARRAY, stacklevel=3)  # of the caller, past the check of the arguments
     return scores

@@ -12,7 +12,7 @@ from hashbench.foundation.parallel import slices
 from hashbench.foundation.progress import with_bar
 from hashbench.scoring.codes import Codes
 from hashbench.scoring.histogram.counts import Histogram, Ints, require_bits
-from hashbench.scoring.histogram.whole_weights import ranks, whole_weights
+from hashbench.scoring.histogram.whole_weights import whole_weights
 from hashbench.scoring.relevance.labels import Relevance
 from hashbench.scoring.relevance.neighbours import NeighbourRelevance
 
@@ -169,49 +169,34 @@ def weighted_hamming(query: Codes, database: Codes, weights: Array) -> Distances
     """Weighted Hamming distances, int64[q, n]: the sum of the weights of the bits that differ.
 
     ``weights`` is [bits], or [q, bits] for weights of each query, each 0 or more. They become whole numbers once, by
-    ``whole_weights``: distances are sums of these, so equal ones tie, in whatever order the weights are added. Where
-    the sums do not fit an int64, the distances are their ranks. Raises HashbenchError for weights that are negative,
-    not finite or of another shape.
+    ``whole_weights``: distances are sums of these, so equal ones tie, in whatever order the weights are added. Raises
+    HashbenchError for weights that are negative, not finite or of another shape.
     """
     require_bits(query.n_bits, database.n_bits)
-    whole = _whole(weights, len(query), query.n_bits)
-    n_bytes = -(-query.n_bits // 8)  # that hold a bit, lowest bit first
-    query_bytes = query.bytes()[:, :n_bytes]
-    columns = np.ascontiguousarray(database.bytes()[:, :n_bytes].T)
-
-    def distances(rows: slice) -> Array:
-        block = np.zeros((len(query_bytes[rows]), len(database)), np.int64)
-        for q, (parts, of_query) in enumerate(zip(whole[rows], query_bytes[rows], strict=True)):
-            sums = block[q : q + 1]
-            if len(parts) > 1:
-                sums = np.zeros((len(parts), len(database)), np.int64)
-            for total, weight in zip(sums, parts, strict=True):
-                _add_weighted(total, weight, of_query, columns)
-            if len(parts) > 1:
-                block[q] = ranks(sums)
-        return block
-
-    return distances
-
-
-def _add_weighted(total: Ints, weight: Ints, query: Array, database: Array) -> None:
-    """Adds the weights [bits] of the bits that differ to ``total`` [n]; query [bytes], database [bytes, n]."""
-    padded = np.zeros((len(query), 8), np.int64)
-    padded.ravel()[: len(weight)] = weight
-    sums = padded @ BITS_OF_BYTE.T  # for each value of a byte of differing bits: 8 weights in one look-up
-    for part, column, byte in zip(sums, database, query, strict=True):
-        total += part[column ^ byte]
-
-
-def _whole(weights: Array, n_queries: int, n_bits: int) -> list[Ints]:
-    """The whole weights of each query, int64[parts, bits]."""
+    n_queries, n_bits = query.shape
     if weights.shape not in ((n_bits,), (n_queries, n_bits)):
         raise HashbenchError(f"weights of shape {weights.shape}: [{n_bits}] or [{n_queries}, {n_bits}] is expected")
     if not ((weights >= 0) & np.isfinite(weights)).all():
         raise HashbenchError("weights: some are negative or not finite; each must be 0 or more")
     if weights.ndim == 1:
-        return [whole_weights(weights)] * n_queries
-    return [whole_weights(row) for row in weights]
+        whole = [whole_weights(weights)] * n_queries
+    else:
+        whole = [whole_weights(row) for row in weights]
+    n_bytes = -(-n_bits // 8)  # that hold a bit, lowest bit first
+    query_bytes = query.bytes()[:, :n_bytes]
+    columns = np.ascontiguousarray(database.bytes()[:, :n_bytes].T)
+
+    def distances(rows: slice) -> Array:
+        block = np.zeros((len(query_bytes[rows]), len(database)), np.int64)
+        for q, (weight, of_query) in enumerate(zip(whole[rows], query_bytes[rows], strict=True)):
+            padded = np.zeros((n_bytes, 8), np.int64)
+            padded.ravel()[: len(weight)] = weight
+            sums = padded @ BITS_OF_BYTE.T  # for each value of a byte of differing bits: 8 weights in one look-up
+            for part, column, byte in zip(sums, columns, of_query, strict=True):
+                block[q] += part[column ^ byte]
+        return block
+
+    return distances
 
 
 def by_tables(tables: NDArray[np.float64], numbers: NDArray[np.integer]) -> Distances:

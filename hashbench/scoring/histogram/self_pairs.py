@@ -16,44 +16,17 @@ from hashbench.scoring.relevance.neighbours import PairRelevance
 OWN_ROWS = 1 << 8  # items whose relevance to themselves is read at a time
 
 
-class SelfPairs:
-    """The pairs of a query with itself in a database in pieces; ``own_rows`` [q] are its rows there, -1 none."""
+def is_same(query: Codes, database: Codes, relevance: PairRelevance) -> bool:
+    """True where the database is the queries, in their order: equal codes and labels."""
+    return np.array_equal(query.words, database.words) and relevance.are_same()
 
-    def __init__(self, query: Codes, own_rows: Ints | None) -> None:
-        self.query = query
-        if own_rows is None:
-            own_rows = np.full(len(query), -1)
-        self.own_rows = own_rows
-        self._n_seen = 0
-        self._same_so_far = True
-        self._distance = np.zeros(len(query), np.int64)
-        self._level = np.zeros(len(query), np.int64)
 
-    def add(self, database: Codes, relevance: PairRelevance) -> None:
-        """Reads the next piece of the database."""
-        rows = slice(self._n_seen, self._n_seen + len(database))
-        self._n_seen = rows.stop
-        is_same = np.array_equal(self.query.words[rows], database.words) and relevance.are_same(rows)
-        self._same_so_far = self._same_so_far and is_same
-        queries = np.flatnonzero((self.own_rows >= rows.start) & (self.own_rows < rows.stop))
-        items = self.own_rows[queries] - rows.start
-        differing = np.bitwise_count(self.query.words[queries] ^ database.words[items])
-        self._distance[queries] = differing.sum(axis=1, dtype=np.int64)
-        self._level[queries] = relevance.pairs(queries, items)
-
-    @property
-    def is_same(self) -> bool:
-        """True if the pieces so far are the queries themselves, in their order: equal codes and labels."""
-        return self._same_so_far and self._n_seen == len(self.query)
-
-    def left_out(self, counted: Histogram) -> Histogram:
-        """The histogram ``counted`` of the whole database, without these pairs."""
-        queries = np.flatnonzero(self.own_rows >= 0)
-        if not queries.size:
-            return counted
-        others = _without(counted, queries, self._distance[queries], self._level[queries])
-        assert (others.counts[queries] >= 0).all(), "every pair was counted"
-        return others
+def left_out(counted: Histogram, query: Codes, database: Codes, relevance: PairRelevance, own_rows: Ints) -> Histogram:
+    """The histogram ``counted`` without the pair of each query and its own item; ``own_rows`` [q] are rows, -1 none."""
+    queries = np.flatnonzero(own_rows >= 0)
+    items = own_rows[queries]
+    differing = np.bitwise_count(query.words[queries] ^ database.words[items])
+    return _without(counted, queries, differing.sum(axis=1, dtype=np.int64), relevance.pairs(queries, items))
 
 
 def without_itself(counted: Histogram, relevance: Relevance) -> Histogram:
@@ -79,7 +52,7 @@ def _without(counted: Histogram, queries: Ints, distance: Ints | int, level: NDA
     return replace(counted, counts=counts)
 
 
-def checked(name: str, rows: NDArray[Any], n_queries: int, n_items: int) -> Ints:
+def checked_rows(name: str, rows: NDArray[Any], n_queries: int, n_items: int) -> Ints:
     """``rows`` as int64[q], the row of each query in a database or -1; raises HashbenchError where they are not."""
     if rows.shape != (n_queries,) or rows.dtype.kind not in "ui":
         expected = f"the database row of each of the {n_queries} queries is expected, -1 for a query that is no item"

@@ -12,21 +12,17 @@ from numpy.typing import NDArray
 from hashbench.scoring.histogram.counts import Ints
 
 LARGEST_SUM = 1 << 62  # of whole weights: distances fit an int64
-PART_BITS = 50  # of larger ones: the sums of one part of 4,096 weights, and what is carried into it, fit an int64
 ROUNDED_BITS = 56  # of the sum of weights without a common unit: a distance and one of 64 levels are one int64
-COMPUTED_BITS = 40  # a float64 with more binary digits was computed: its last digits mean nothing
 NOISE = 4  # rounding errors that computed weights may have: 0.1 * 3 means 0.3
 
 
 def whole_weights(weights: NDArray[Any]) -> Ints:
-    """Whole numbers in the proportions of ``weights`` [bits], which are finite and 0 or more: int64[parts, bits].
+    """Whole numbers in the proportions of ``weights`` [bits], which are finite and 0 or more: int64[bits].
 
-    A number is the sum of its parts, of which part p counts 2^(PART_BITS p); there is one part where all sums are below
-    LARGEST_SUM. The numbers are exact where the weights are multiples of a common unit, however far apart: whole
+    They are exact where the weights are multiples of a common unit of which their sum has fewer than LARGEST_SUM: whole
     numbers; decimals of as many digits as the type holds (15 of float64, 6 of float32); fractions of one another with
-    denominators up to 104,031 (127 of float32), as thirds are; or float32. Other weights are rounded to 2^-55 of their
-    sum or less: distances of b bits that differ by more than b / 2^56 of the sum are told apart. If one of them is
-    smaller than that, all are taken as they are, exactly.
+    denominators up to 104,031 (127 of float32), as thirds are. Other weights are rounded to 2^-55 of their sum or less,
+    which keeps all digits of float32: distances of b bits that differ by more than b / 2^56 of the sum are told apart.
     """
     values = weights
     if weights.dtype.kind not in "bui" and weights.itemsize > 8:
@@ -35,44 +31,12 @@ def whole_weights(weights: NDArray[Any]) -> Ints:
     for reading in readings:
         meant = reading(values)
         if meant is not None:
-            return _in_parts(_in_units(meant))
+            whole = _in_units(meant)
+            if sum(whole) < LARGEST_SUM:
+                return np.array(whole, np.int64)
     exact = values.astype(np.float64)
-    largest = np.frexp(exact.max())[1]
-    scaled = np.ldexp(exact, -largest)  # below 1, so that their sum is finite
-    unit = np.frexp(scaled.sum())[1] - ROUNDED_BITS
-    rounded = np.rint(np.ldexp(scaled, -unit))
-    is_exact = ((np.ldexp(rounded, unit) == scaled) & (np.ldexp(scaled, largest) == exact)).all()
-    digits = np.ldexp(np.frexp(exact)[0], COMPUTED_BITS)
-    are_short = (digits == np.floor(digits)).all()  # of so few binary digits that they are meant as they are
-    if is_exact or not (are_short or rounded[exact > 0].min() < len(exact)):
-        return rounded.astype(np.int64)[None]
-    return _in_parts(_in_units([Fraction(value) for value in exact.tolist()]))
-
-
-def _in_parts(numbers: Sequence[int]) -> Ints:
-    """The numbers in one part if their sum is below LARGEST_SUM, else in parts of PART_BITS bits, the lowest first."""
-    if sum(numbers) < LARGEST_SUM:
-        return np.array([numbers], np.int64)
-    n_parts = -(-max(numbers).bit_length() // PART_BITS)
-    mask = (1 << PART_BITS) - 1
-    parts = [[number >> PART_BITS * part & mask for number in numbers] for part in range(n_parts)]
-    return np.array(parts, np.int64)
-
-
-def ranks(sums: Ints) -> Ints:
-    """The ranks from 0, int64[n], of numbers in parts, ``sums`` int64[parts, n] of ``whole_weights``; equal ones tie.
-
-    The parts of ``sums`` are changed: what is above PART_BITS is carried into the next part.
-    """
-    for part in range(len(sums) - 1):
-        sums[part + 1] += sums[part] >> PART_BITS
-        sums[part] &= (1 << PART_BITS) - 1
-    order = np.lexsort(sums)
-    ordered = sums[:, order]
-    is_larger = (ordered[:, 1:] != ordered[:, :-1]).any(axis=0)
-    rank = np.zeros(len(order), np.int64)
-    rank[order[1:]] = np.cumsum(is_larger)
-    return rank
+    scaled = np.ldexp(exact, -np.frexp(exact.max())[1])  # below 1, so that their sum is finite
+    return np.rint(np.ldexp(scaled, ROUNDED_BITS - np.frexp(scaled.sum())[1])).astype(np.int64)
 
 
 def _in_units(values: Sequence[Fraction]) -> list[int]:

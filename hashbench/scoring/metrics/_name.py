@@ -58,20 +58,14 @@ class MetricName:
 
     def own(self) -> "MetricName":
         """The name by hashbench's word: ``ap`` for ``map``, divided as in papers; HashbenchError for ``r@k``."""
-        cutoff = str(self.cutoff or "@k")
         if self.metric in ("rprec", "r_precision") and self.cutoff is None:
             return replace(self, metric="precision", cutoff=Cutoff("n_relevant"))
-        if self.metric in ("hit", "hits", "hit_rate", "success"):
-            raise HashbenchError(
-                f"metric '{self}': the share of queries with a relevant item among the first k is no metric here: "
-                f"hit@1 is precision@1, and mrr{cutoff} is 1 / the rank of the first relevant item"
-            )
         if self.metric == "map" and self.cutoff is not None and self.cutoff.kind == "rank" and not self.parameters:
             return replace(self, metric="ap", parameters=(("norm", "retrieved"),))
-        if self.metric == "r":
+        if self.metric in ("r", "hit", "hits", "hit_rate", "success"):
             raise HashbenchError(
-                f"metric '{self}': recall{cutoff} is the share of the relevant items that is retrieved; the share of "
-                "queries whose first item is relevant (R@1 of metric learning) is precision@1"
+                f"metric '{self}': recall@k is the share of the relevant items that is retrieved; the share of queries "
+                "whose first item is relevant (R@1 of metric learning, hit@1) is precision@1"
             )
         return replace(self, metric={"map": "ap", "p": "precision", "rr": "mrr"}.get(self.metric, self.metric))
 

@@ -1,16 +1,12 @@
 """Relevance by labels: two items are relevant to each other where they share a class or labels."""
 
-import re
-from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain
 from typing import Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench.foundation.errors import HashbenchError, printable
+from hashbench.foundation.errors import HashbenchError
 
 Labels = NDArray[np.integer]
 Rows = NDArray[np.integer]
@@ -41,9 +37,9 @@ class _OfLabels:
         """(queries, database items)."""
         return len(self.query_labels), len(self.database_labels)
 
-    def are_same(self, queries: slice) -> bool:
-        """True where these queries have the labels of the items, in their order."""
-        return np.array_equal(self.query_labels[queries], self.database_labels)
+    def are_same(self) -> bool:
+        """True where the queries have the labels of the items, in their order."""
+        return np.array_equal(self.query_labels, self.database_labels)
 
 
 @dataclass(frozen=True)
@@ -112,7 +108,7 @@ class GradedRelevance:
         """(queries, database items)."""
         return len(self.level), len(self.classes)
 
-    def are_same(self, queries: slice) -> bool:  # noqa: ARG002
+    def are_same(self) -> bool:
         """True: only their codes could tell queries from items."""
         return True
 
@@ -136,22 +132,6 @@ def class_names(names: NDArray[np.str_]) -> NDArray[np.str_]:
     """The different names of classes among ``names`` [n], sorted; the empty text is none."""
     different = np.unique(names)
     return different[different != ""]
-
-
-def combinations_note(names: Sequence[str]) -> str | None:
-    """A note about names of classes that look like several labels each: some share a part; None if none do.
-
-    >>> combinations_note(["cat", "sky cat"])
-    'names such as sky cat are read as one class each; for several labels an item, give a column of 0 and 1 a label'
-    >>> combinations_note(["rose", "sun flower"])
-    """
-    parts_of = {name: set(re.split(r"[\s,;|]+", name)) - {""} for name in names}
-    n_with = Counter(chain.from_iterable(parts_of.values()))
-    for name, parts in parts_of.items():
-        if len(parts) > 1 and any(n_with[part] > 1 for part in parts):
-            advice = "for several labels an item, give a column of 0 and 1 a label"
-            return f"names such as {printable(name)} are read as one class each; {advice}"
-    return None
 
 
 def class_ids(names: NDArray[np.str_], known: NDArray[np.str_]) -> NDArray[np.int64]:

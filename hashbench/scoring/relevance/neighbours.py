@@ -66,7 +66,7 @@ class NeighbourRelevance:
         """The relevance of the same shape in which no item is relevant; it is counted without a look at any item."""
         return ClassRelevance(np.full(len(self.ids), NONE), np.zeros(self.n_items, np.int8))
 
-    def are_same(self, queries: slice) -> bool:  # noqa: ARG002
+    def are_same(self) -> bool:
         """True: only their codes could tell queries from items."""
         return True
 

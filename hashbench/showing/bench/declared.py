@@ -1,8 +1,10 @@
 """The files of a comparison: they are in the user's root, and only those of an earlier comparison are replaced."""
 
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from hashbench.foundation import paths
+from hashbench.foundation.config import toml_value
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.files import write_text
 from hashbench.foundation.progress import note
@@ -29,6 +31,24 @@ def place(kind: str, stem: str) -> Path:
     if there is not None and not there.read_text(encoding="utf-8").startswith(HEAD):
         raise HashbenchError(f"{paths.shown(there)}: it is there already: give another --name")
     return path
+
+
+def table_text(
+    title: str, notes: Iterable[str], defaults: Mapping[str, object], groups: Iterable[Mapping[str, object]]
+) -> str:
+    """The file that declares a table; a list has an item a line."""
+    lines = [HEAD, *_lines({"title": title, "notes": [*notes]}), "", "[defaults]", *_lines(defaults)]
+    for group in groups:
+        lines += ["", "[[groups]]", *_lines(group)]
+    return "\n".join([*lines, ""])
+
+
+def _lines(values: Mapping[str, object]) -> Iterator[str]:
+    for key, value in values.items():
+        if isinstance(value, list):
+            yield from (f"{key} = [", *(f"  {toml_value(item)}," for item in value), "]")
+        else:
+            yield f"{key} = {toml_value(value)}"
 
 
 def write(path: Path, text: str) -> None:

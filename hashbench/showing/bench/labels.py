@@ -23,7 +23,7 @@ from hashbench.running.tuning.choice import choices
 from hashbench.running.tuning.recipe import put_into_recipe
 from hashbench.running.tuning.run import Budget, finish, missing, planned
 from hashbench.running.tuning.search import Question
-from hashbench.showing.bench.declared import HEAD, place, write
+from hashbench.showing.bench.declared import HEAD, place, table_text, write
 from hashbench.showing.search_sheet import failure_of, sheet_of_choices
 from hashbench.showing.sheet import Sheet
 from hashbench.showing.tables.searches import question_of, search_called
@@ -158,22 +158,15 @@ def table(bench: Bench, failures: Sequence[str] = ()) -> str:
     columns = [{"label": f"{bits} bits", "settings": {"bits": bits}} for bits in bench.lengths]
     defaults = {"dataset": dataset.name, "protocol": question.protocol, "metric": question.metric, "tie_aware": True}
     title = f"{counted(len(question.spaces), 'method')} on {dataset.name}: {question.metric_title}"
-    lines = [HEAD, f"title = {toml_value(title)}", "notes = ["]
-    lines += _items([*_notes(bench, of_centroids), *failures])
-    lines += ["]", "", "[defaults]", *(f"{key} = {toml_value(value)}" for key, value in defaults.items())]
+    groups: list[dict[str, object]] = []
     for section, evaluation, methods in (("", "database", of_codes), (CENTROIDS, "asymmetric", of_centroids)):
-        if methods:
-            lines += ["", "[[groups]]", f"section = {toml_value(section)}", f"evaluation = {toml_value(evaluation)}"]
-            lines += ["columns = [", *_items(columns), "]", "rows = [", *_items(_rows(question, methods)), "]"]
-    return "\n".join([*lines, ""])
-
-
-def _rows(question: Question, methods: Sequence[str]) -> list[dict[str, object]]:
-    rows = list[dict[str, object]]()
-    for method in methods:
-        settings = {key: value for key, value in question.given(method).items() if key != "bits"}
-        rows.append({"label": method_file(method).title, "method": method, "settings": settings})
-    return rows
+        rows = []
+        for method in methods:
+            settings = {key: value for key, value in question.given(method).items() if key != "bits"}
+            rows.append({"label": method_file(method).title, "method": method, "settings": settings})
+        if rows:
+            groups.append({"section": section, "evaluation": evaluation, "columns": columns, "rows": rows})
+    return table_text(title, [*_notes(bench, of_centroids), *failures], defaults, groups)
 
 
 def _notes(bench: Bench, of_centroids: Sequence[str]) -> Iterator[str]:
@@ -236,7 +229,3 @@ def _recipe(bench: Bench) -> str:
     task = toml_value(_task(bench).model_dump(exclude_none=True))
     lines = [HEAD, f"title = {title}", 'why = "hashbench bench --tune"', f"when = {task}"]
     return "\n".join([*lines, "", values])
-
-
-def _items(values: Sequence[object]) -> list[str]:
-    return [f"  {toml_value(value)}," for value in values]

@@ -20,7 +20,7 @@ from hashbench.running.runs.data import open_data
 from hashbench.running.runs.run_all import Plan
 from hashbench.running.runs.store import Store
 from hashbench.showing import ink
-from hashbench.showing.bench.declared import HEAD
+from hashbench.showing.bench.declared import table_text
 from hashbench.showing.figures import drawing_of_vectors, picture
 from hashbench.showing.sheet import Sheet
 from hashbench.showing.tables import vectors
@@ -85,8 +85,21 @@ def comparison_of(card: Card, chosen: Choice) -> tuple[Comparison, list[str]]:
 
 
 def declared(comparison: Comparison) -> str:
-    """The file that declares the table of recalls."""
-    return f"{HEAD}\n{vectors.declared(comparison, _notes(comparison))}"
+    """The file that declares the table of recalls: a row for each code, a column for each query and factor."""
+    groups = []
+    for code in comparison.codes:
+        queries = {"float": "asymmetric"}
+        if code.is_binary:
+            queries = {"bits": "database", **queries}
+        columns = []
+        for query, search in queries.items():
+            for factor in (1, *comparison.factors):
+                label = f"{query}, alone" if factor == 1 else f"{query}, {factor}x"
+                columns.append({"label": label, "metric": comparison.metric(factor), "evaluation": search})
+        row = {"label": code.label, "method": code.run.name.method, "settings": code.settings}
+        groups.append({"columns": columns, "rows": [row]})
+    defaults = {"dataset": comparison.card.name, "protocol": comparison.protocol, "tie_aware": True}
+    return table_text(comparison.title, _notes(comparison), defaults, groups)
 
 
 def plan_of(comparison: Comparison, jobs: int | None) -> Plan:

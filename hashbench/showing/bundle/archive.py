@@ -73,7 +73,7 @@ class Manifest(Strict):
     schema_version: Literal[1] = Field(alias="schema")
     table: Name
     budget: Name | None  # as hashbench table takes it; None: the table's own
-    n_splits: Annotated[int, Field(ge=1)]
+    n_splits: Literal[1] = 1  # repeats that are splits are declared in the table
     n_seeds: Annotated[int, Field(ge=1)] | None  # seeds 0 .. n_seeds - 1; None: all that were stored
     codes: bool  # False: --no-codes
     code: Code  # the hashbench that packed it
@@ -96,8 +96,6 @@ class Manifest(Strict):
         command = f"table {self.table}"
         if self.budget:
             command += f"@{self.budget}"
-        if self.n_splits > 1:
-            command += f" --splits {self.n_splits}"
         return command
 
 

@@ -113,7 +113,7 @@ def read_codes(path: Path, row: Row) -> RunCodes:
         query, database, _ = files.load_codes(path)
         ids = {name: _ids(array) for name, array in arrays.items() if name in ("query_ids", "database_ids")}
     if files.BIT_WEIGHTS in arrays:
-        weights = files.weights_at(files.BIT_WEIGHTS, [path], query)
+        weights = files.weights_at(f"{path}:{files.BIT_WEIGHTS}", query)
     if files.QUERY_ACTIVATIONS in arrays:
         stored = arrays[files.QUERY_ACTIVATIONS]
         shape = (len(query), query.n_bits)

@@ -97,7 +97,6 @@ class Order:
 
     table: str
     budget: str | None = None
-    n_splits: int = 1
     codes: bool = True
     maker: Maker | None = None
 
@@ -113,7 +112,6 @@ class Order:
             schema=SCHEMA,
             table=canonical(self.table),
             budget=self.budget,
-            n_splits=self.n_splits,
             n_seeds=None,
             codes=self.codes,
             code=provenance.code(),
@@ -126,7 +124,7 @@ class Order:
     @cached_property
     def spec(self) -> TableSpec:
         """The table; raises HashbenchError if there is none of this name."""
-        return load(f"{self.table}@{self.budget or ''}", self.n_splits)
+        return load(f"{self.table}@{self.budget or ''}")
 
     @property
     def folder(self) -> str:

@@ -136,18 +136,11 @@ def _codes(evaluation: Evaluation) -> Iterator[str]:
 
 def _bits(evaluation: Evaluation) -> Iterator[str]:
     codes = evaluation.database_codes
-    dead = _listed([str(bit) for bit in codes.dead])
-    duplicate = _listed([f"{bit} as {earlier}" for bit, earlier in codes.duplicates])
+    dead = ", ".join(map(str, codes.dead[:LISTED])) or "none"
+    if len(codes.dead) > LISTED:
+        dead += f" and {len(codes.dead) - LISTED} more"
     ones = f"share of ones: {codes.ones.min():.2f} to {codes.ones.max():.2f}, {codes.ones.mean():.2f} on average"
-    yield f"dead: {dead}; duplicate: {duplicate}; {ones}"
-
-
-def _listed(items: Sequence[str]) -> str:
-    more = len(items) - LISTED
-    text = ", ".join(items[:LISTED])
-    if more > 0:
-        text += f" and {more} more"
-    return text or "none"
+    yield f"dead: {dead}; {ones}"
 
 
 def _leak(evaluation: Evaluation) -> Iterator[str]:

@@ -65,7 +65,6 @@ def _codes(codes: CodeDiagnostics) -> dict[str, Any]:
         "n_items": codes.n_items,
         "n_distinct": codes.n_distinct,
         "dead_bits": codes.dead,
-        "duplicate_bits": codes.duplicates,
         "share_of_ones": {
             "min": float(codes.ones.min()),
             "mean": float(codes.ones.mean()),

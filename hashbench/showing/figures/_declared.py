@@ -97,9 +97,7 @@ def load(name: str) -> FigureSpec:
         raise unknown("figure", name, files)
     path = files[stem]
     values = {"source": stem, **read_toml(path)}
-    named = values.get("kind")
-    if not isinstance(named, str):
-        raise HashbenchError(f"{path}: kind: the kind of figure is expected, one of {', '.join(KINDS.names)}")
+    named = str(values.get("kind", ""))
     if named not in KINDS.names:
         raise HashbenchError(f"{path}: kind: {unknown('kind of figure', named, KINDS.names)}")
     kind = KINDS.get(named)
@@ -110,13 +108,13 @@ def load(name: str) -> FigureSpec:
     return figure
 
 
-def cells_of(name: str, splits: int = 1) -> TableSpec:
-    """The cells to run, on so many splits, for a table or a figure: NAME or NAME@BUDGET; HashbenchError if none."""
+def cells_of(name: str) -> TableSpec:
+    """The cells to run for a table or a figure: NAME or NAME@BUDGET; HashbenchError if none."""
     declared, _, budget = name.partition("@")
     stem = canonical(declared)
     tables = spec.names()
     if stem in tables:
-        return spec.load(name, splits)
+        return spec.load(name)
     if stem not in names():
         raise unknown("table", declared, {*tables, *names()})
     table = load(stem).table
@@ -124,7 +122,7 @@ def cells_of(name: str, splits: int = 1) -> TableSpec:
         raise HashbenchError(f"figure {stem}: it has no cells to run")
     if budget:
         table = table.at_budget(budget)
-    return table.on_splits(splits)
+    return table
 
 
 def _table(name: str, file: CellsFile, path: Path) -> TableSpec:

@@ -9,7 +9,7 @@ import numpy as np
 
 from hashbench.showing.figures._drawing import Artist, Axes, Figure, explain, legend
 from hashbench.showing.figures._looks import Look
-from hashbench.showing.figures._matplotlib import path, ticker, transforms
+from hashbench.showing.figures._matplotlib import ticker, transforms
 
 if TYPE_CHECKING:
     from matplotlib.transforms import Bbox
@@ -93,55 +93,28 @@ def _name_dots(ax: Axes, dots: Sequence[Dot], figure: Figure) -> None:
     engine.execute(figure)  # before it, nobody knows how far two dots are apart
     inside = ax.get_window_extent()
     pixels = figure.dpi / 72
-    shifts = [np.array([dot.shift * SIZE * pixels, 0]) for dot in dots]
-    centres = [ax.transData.transform((dot.cost, dot.gain)) + shift for dot, shift in zip(dots, shifts, strict=True)]
-    taken = [
-        transforms.Bbox.from_bounds(x - 2.5 * pixels, y - 2.5 * pixels, 5 * pixels, 5 * pixels) for x, y in centres
-    ]
-    taken += [
-        transforms.Bbox([left, (right[0], left[1] + pixels)]) for left, right in pairwise(_front_of(dots, centres))
-    ]
+    shifts = np.array([[dot.shift * SIZE * pixels, 0] for dot in dots])
+    centres = ax.transData.transform([(dot.cost, dot.gain) for dot in dots]) + shifts
+    taken = [transforms.Bbox.from_bounds(x, y, 0, 0).padded(2.5 * pixels) for x, y in centres]
+    front = sorted(tuple(centre) for centre, dot in zip(centres, dots, strict=True) if dot.is_on_front)
+    taken += [transforms.Bbox([left, (right[0], left[1] + pixels)]) for left, right in pairwise(front)]
     for dot, (x, y) in sorted(zip(dots, centres, strict=True), key=lambda pair: -pair[0].gain):
         if not dot.name:
             continue
-        name = ax.annotate(dot.name, (dot.cost, dot.gain), fontsize=FONT, va="center", ha="center")
-        name.set_color(dot.look["color"])
+        style: dict[str, Any] = {"color": dot.look["color"], "fontsize": FONT, "va": "center", "ha": "center"}
+        name = ax.text(dot.cost, dot.gain, dot.name, **style)
         name.set_in_layout(False)
         size = name.get_window_extent().padded(pixels)
-        others = [other for other in taken if not other.contains(x, y)]
-        box = None
-        for place in _places_around(x, y, size.width, size.height, pixels):
-            is_inside = inside.contains(*place.min) and inside.contains(*place.max)
-            if is_inside and not place.count_overlaps(taken):
-                box = box or place
-                if not _is_crossed(place, (x, y), others):
-                    box = place
-                    break
-        box = box or next(_places_around(x, y, size.width, size.height, pixels))
+        boxes = list(_places_around(x, y, size.width, size.height, pixels))
+        free = (box for box in boxes if inside.contains(*box.min) and inside.contains(*box.max))
+        box = next((box for box in free if not box.count_overlaps(taken)), boxes[0])
         taken.append(box)
-        middle_x, middle_y = ax.transData.inverted().transform(((box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2))
-        name.set_position((middle_x, middle_y))
-        nearest_x, nearest_y = _nearest(box, x, y)
-        if np.hypot(nearest_x - x, nearest_y - y) > BESIDE * pixels:
-            ends = ax.transData.inverted().transform([(x, y), (nearest_x, nearest_y)])
-            ax.plot(*ends.T, color=dot.look["color"], linewidth=0.4, zorder=0)
-
-
-def _is_crossed(box: "Bbox", dot: tuple[float, float], others: Sequence["Bbox"]) -> bool:
-    """Whether the line from a box to its dot crosses another box."""
-    line = path.Path([dot, _nearest(box, *dot)])
-    return any(line.intersects_bbox(other, filled=True) for other in others)
-
-
-def _nearest(box: "Bbox", x: float, y: float) -> tuple[float, float]:
-    """The point of ``box`` that is nearest to a dot outside it."""
-    return min(max(x, box.x0), box.x1), min(max(y, box.y0), box.y1)
-
-
-def _front_of(dots: Sequence[Dot], centres: list[Any]) -> list[Any]:
-    """The centres of the dots on the Pareto front, from left to right."""
-    front = [centre for dot, centre in zip(dots, centres, strict=True) if dot.is_on_front]
-    return sorted(front, key=lambda centre: float(centre[0]))
+        nearest = np.clip((x, y), box.min, box.max)
+        middle = np.add(box.min, box.max) / 2
+        begin, end, place = ax.transData.inverted().transform([(x, y), nearest, middle])
+        name.set_position(tuple(place))
+        if np.hypot(nearest[0] - x, nearest[1] - y) > BESIDE * pixels:
+            ax.plot([begin[0], end[0]], [begin[1], end[1]], color=dot.look["color"], linewidth=0.4, zorder=0)
 
 
 def _places_around(x: float, y: float, width: float, height: float, pixels: float) -> Iterator["Bbox"]:

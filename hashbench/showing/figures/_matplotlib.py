@@ -5,13 +5,12 @@ from typing import TYPE_CHECKING
 from hashbench.foundation.lazy import Lazy
 
 if TYPE_CHECKING:
-    from matplotlib import figure, lines, patches, path, ticker, transforms
+    from matplotlib import figure, lines, patches, ticker, transforms
 else:
     figure = Lazy("matplotlib.figure")
     lines = Lazy("matplotlib.lines")
     patches = Lazy("matplotlib.patches")
-    path = Lazy("matplotlib.path")
     ticker = Lazy("matplotlib.ticker")
     transforms = Lazy("matplotlib.transforms")
 
-__all__ = ["figure", "lines", "patches", "path", "ticker", "transforms"]
+__all__ = ["figure", "lines", "patches", "ticker", "transforms"]

@@ -1,5 +1,6 @@
 """Cells as points, and the two kinds of panels that show them: a line for each row, or a dot for each row."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass
 
@@ -91,6 +92,21 @@ def place_of(cell: Cell, name: str) -> int | None:
         return None if cutoff is None else cutoff.value
     value = cell.settings.get(name)
     return value if isinstance(value, int) else None
+
+
+def require_ap(figure: FigureSpec) -> None:
+    """Raises HashbenchError for a cell that is not the AP of the whole ranking by Hamming distance."""
+    for cell in figure.cells:
+        if not cell.is_ap:
+            has = f"cell ({cell.row}, {cell.column}) has metric {cell.metric}, evaluation {cell.evaluation}"
+            raise figure.error(f"{has}: {figure.file.kind} draws ap of the database")
+
+
+def require_one_cell_a_row(figure: FigureSpec) -> None:
+    """Raises HashbenchError for a row with two cells."""
+    for row, n in Counter(cell.row for cell in figure.cells).items():
+        if n > 1:
+            raise figure.error(f"row {row!r} has {n} cells; {figure.file.kind} draws one of each row")
 
 
 def filled(figure: FigureSpec, rows: Iterable[Row], store: Store, *, published: bool = True) -> Table:

@@ -39,14 +39,8 @@ def _fill(figure: FigureSpec, rows: Sequence[Row], store: Store) -> Drawing:
 
 
 def _check(figure: FigureSpec) -> None:
-    for cell in figure.cells:
-        if (cell.metric, cell.evaluation) != ("ap", "database"):
-            raise figure.error(
-                f"cell ({cell.row}, {cell.column}) has metric {cell.metric}: ap of the database is drawn"
-            )
-    rows = [cell.row for cell in figure.cells]
-    if again := next((row for row in rows if rows.count(row) > 1), None):
-        raise figure.error(f"row {again!r} has several cells: one of each row is drawn")
+    _panels.require_ap(figure)
+    _panels.require_one_cell_a_row(figure)
 
 
 def _is_better(one: dict[str, Any], other: dict[str, Any]) -> bool:

@@ -17,7 +17,7 @@ from hashbench.scoring.histogram.curves import radius_curve, rank_curve
 from hashbench.showing.figures._declared import CellsFile, FigureSpec, Kind
 from hashbench.showing.figures._drawing import WIDTHS_IN, Drawing, Figure, explain, legend, legend_height_in, nothing
 from hashbench.showing.figures._looks import looks_of
-from hashbench.showing.figures._panels import line_samples
+from hashbench.showing.figures._panels import line_samples, require_one_cell_a_row
 from hashbench.showing.sheet import Value
 from hashbench.showing.tables.cell_runs import cell_hash
 from hashbench.showing.tables.collect import kept_histogram
@@ -98,9 +98,7 @@ def _fill(figure: FigureSpec, rows: Sequence[Row], store: Store) -> Drawing:
 
 
 def _check(figure: FigureSpec) -> None:
-    labels = [cell.row for cell in figure.cells]
-    if again := next((label for label in labels if labels.count(label) > 1), None):
-        raise figure.error(f"row {again!r} has several cells; a figure of curves draws one run of each row")
+    require_one_cell_a_row(figure)
     if len({(cell.section, cell.dataset, cell.protocol) for cell in figure.cells}) > 1:
         raise figure.error("several sections or data sets; a figure of curves shows one")
     if other := next((cell for cell in figure.cells if cell.evaluation in ("test", "asymmetric")), None):

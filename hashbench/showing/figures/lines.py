@@ -5,7 +5,6 @@ from functools import partial
 from math import comb
 from typing import Any, Literal
 
-from hashbench.foundation.errors import HashbenchError
 from hashbench.running.runs.row import Row
 from hashbench.running.runs.store import Store
 from hashbench.showing.figures import _panels
@@ -76,11 +75,10 @@ def _check(figure: FigureSpec) -> None:
     for section in dict.fromkeys(cell.section for cell in figure.cells):
         cells = [cell for cell in figure.cells if cell.section == section]
         varying = _varying(cells)
-        if len(varying) != 1:
+        if len(varying) != 1 or None in {_panels.place_of(cell, varying[0]) for cell in cells}:
             names = " and ".join(varying) or "none of them"
-            raise figure.error(f"section {section!r}: one of bits, k and cutoff must vary by column; {names} does")
-        if None in {_panels.place_of(cell, varying[0]) for cell in cells}:
-            raise figure.error(f"section {section!r}: a column has no {varying[0]}")
+            where = f"section {section!r}: one of bits, k and cutoff must vary by column, and every column must have it"
+            raise figure.error(f"{where}; {names} does")
         bound = figure.file.bound
         sizes = {_panels.place_of(cell, "d") for cell in cells}
         if bound is not None and (varying != ["k"] or len(sizes) > 1 or None in sizes):
@@ -124,8 +122,6 @@ def expected_speed_up(d: int, k: int) -> float:
     >>> [round(expected_speed_up(64, k), 2) for k in (1, 2, 3, 4)]
     [64.0, 16.13, 7.34, 4.3]
     """
-    if not 1 <= k <= d:
-        raise HashbenchError(f"k = {k} of {d} buckets: k from 1 to {d} is expected")
     return comb(d, k) / (comb(d, k) - comb(d - k, k))
 
 

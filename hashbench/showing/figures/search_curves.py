@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,14 +13,11 @@ from hashbench.running.runs.store import Store
 from hashbench.running.tuning.choice import Floats, best_after, choices, scores_alike
 from hashbench.running.tuning.search import Search
 from hashbench.showing.figures._declared import FigureFile, FigureSpec, Kind
-from hashbench.showing.figures._drawing import WIDTHS_IN, Drawing, explain, legend, nothing
+from hashbench.showing.figures._drawing import WIDTHS_IN, Drawing, Figure, explain, legend, nothing
 from hashbench.showing.figures._looks import Look, looks_of
 from hashbench.showing.figures._matplotlib import ticker
 from hashbench.showing.figures._panels import line_samples
 from hashbench.showing.sheet import Value
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 HEIGHT_IN = 3.2
 MOST_LINES = 8  # that an eye can follow
@@ -39,14 +35,7 @@ class SearchFile(FigureFile):
     methods: list[str] = []
 
 
-def drawn_methods(file: SearchFile, search: Search) -> dict[str, str]:
-    """The methods that are drawn, the best first, each with its title."""
-    methods = [choice.method for choice in choices(search) if not file.methods or choice.method in file.methods]
-    return {method: method_file(method).title for method in methods}
-
-
-def check(figure: FigureSpec) -> None:
-    """Raises HashbenchError where the figure's file names an unknown method."""
+def _check(figure: FigureSpec) -> None:
     for method in figure.file.methods:
         if method not in METHODS.names:
             raise figure.error(str(unknown("method", method, METHODS.names)))
@@ -56,8 +45,9 @@ def _fill(figure: FigureSpec, _rows: Sequence[Row], _store: Store) -> Drawing:
     search = Search.load(figure.file.search)
     if search is None or not search.trials:
         return nothing(f"the search {figure.file.search} is not here: hashbench tune makes it")
-    methods = drawn_methods(figure.file, search)
-    shown = dict([*methods.items()][:MOST_LINES])
+    wanted = figure.file.methods or METHODS.names
+    methods = [choice.method for choice in choices(search) if choice.method in wanted]  # the best first
+    shown = {method: method_file(method).title for method in methods[:MOST_LINES]}
     lines = {title: best_after(scores_alike(search, method)) for method, title in shown.items()}
     if not lines:
         return nothing(f"the search {figure.file.search} has no trial of {', '.join(figure.file.methods)}")
@@ -84,7 +74,7 @@ def _fill(figure: FigureSpec, _rows: Sequence[Row], _store: Store) -> Drawing:
 
 
 def _draw(
-    lines: dict[str, tuple[Floats, Floats]], looks: dict[str, Look], text: str, metric: str, figure: "Figure"
+    lines: dict[str, tuple[Floats, Floats]], looks: dict[str, Look], text: str, metric: str, figure: Figure
 ) -> None:
     ax = figure.add_subplot()
     for title, (means, stds) in lines.items():
@@ -99,4 +89,4 @@ def _draw(
     explain(figure, text)
 
 
-KIND = Kind("the best mAP of validation queries after k trials of a search", SearchFile, _fill, check)
+KIND = Kind("the best mAP of validation queries after k trials of a search", SearchFile, _fill, _check)

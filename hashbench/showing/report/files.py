@@ -58,12 +58,6 @@ class _Picture:
         return {self.png.with_suffix(suffix): content for suffix, content in drawn.items()}
 
 
-def render(table: Table, output: Format, *, interval: bool = False) -> str:
-    """The table as text in a format; the CSV and the JSON have all that is known always."""
-    sheet = sheet_of(table, interval=interval, for_paper=output == "latex")
-    return ink.write(sheet, output)
-
-
 def write(
     folder: Path,
     tables: Sequence[Table],

@@ -6,16 +6,15 @@ from hashlib import sha256
 from pathlib import Path
 
 from hashbench.foundation.errors import counted
+from hashbench.running.runs.row import Row
 from hashbench.showing.ink import write
 from hashbench.showing.inks.html import element_attributes, escape, sorted_by
 from hashbench.showing.report.board import render_board
 from hashbench.showing.report.contents import Contents, MissingRun, Picture, ReportedTable
 from hashbench.showing.report.provenance import (
     Provenance,
-    Ran,
     ascending,
     filter_attributes,
-    grouped,
     input_of,
     machine_of,
 )
@@ -99,7 +98,7 @@ def _overview(contents: Contents, documentation: str | None) -> Iterator[str]:
     links = {}
     if contents.board:
         links["Leaderboard"] = "#leaderboard"
-    links |= {"Tables": "#tables", "Figures": "#figures", "Rows": "#rows", "Machines and runs": "#machines"}
+    links |= {"Tables": "#tables", "Figures": "#figures", "Rows": "#rows", "Machines": "#machines"}
     links["Missing"] = "#missing"
     if documentation:
         links["Documentation"] = documentation
@@ -193,26 +192,23 @@ def _rows() -> Iterator[str]:
 
 
 def _machines(contents: Contents) -> Iterator[str]:
-    yield '<section id="machines"><h2>Machines and runs</h2><div class="scroll"><table class="list">'
+    yield '<section id="machines"><h2>Machines</h2><div class="scroll"><table class="list">'
     yield f"{_heading(['machine'], ['runs', 'hours'], ['from', *LIBRARIES])}\n<tbody>"
-    for ran in grouped(contents.rows, lambda row: (machine_of(row),)):
-        versions = "".join(f"<td>{escape(ran.versions(library))}</td>" for library in LIBRARIES)
-        n_runs, _, _, hours = ran.counts
-        counts = f"{_count(n_runs)}{_count(hours)}<td>{escape(ran.dates)}</td>"
-        yield f'<tr><th scope="row">{escape(ran.name[0])}</th>{counts}{versions}</tr>'
-    yield "</tbody></table></div>"
-    yield '<details><summary>Runs by data set and method</summary><div class="scroll"><table class="list sortable">'
-    yield _heading(["data set", "protocol", "method", "bits"], ["runs", "failed", "seeds", "hours"], ["machine"])
-    by_method = grouped(contents.rows, lambda row: (row.dataset, row.protocol, row.method))
-    yield from ("<tbody>", *map(_ran, by_method), "</tbody></table></div></details></section>")
+    rows_by_machine: dict[str, list[Row]] = {}
+    for row in contents.rows:
+        rows_by_machine.setdefault(machine_of(row), []).append(row)
+    for machine, rows in sorted(rows_by_machine.items()):
+        days = sorted(row.utc[:10] for row in rows)
+        texts = [" to ".join(dict.fromkeys((days[0], days[-1]))), *(_versions(rows, name) for name in LIBRARIES)]
+        seconds = sum(sum(row.seconds.model_dump().values()) for row in rows if row.seconds)
+        cells = _count(len(rows)) + _count(seconds / 3600) + "".join(f"<td>{escape(text)}</td>" for text in texts)
+        yield f'<tr><th scope="row">{escape(machine)}</th>{cells}</tr>'
+    yield "</tbody></table></div></section>"
 
 
-def _ran(ran: Ran) -> str:
-    dataset, _, method = ran.name
-    names = "".join(f"<td>{escape(name)}</td>" for name in [*ran.name, ", ".join(ran.bits)])
-    attributes = element_attributes(filter_attributes(dataset, method, *ran.bits))
-    counts = "".join(map(_count, ran.counts))
-    return f"<tr{attributes}>{names}{counts}<td>{escape('; '.join(ran.machines))}</td></tr>"
+def _versions(rows: Sequence[Row], library: str) -> str:
+    """The versions of a library that the rows were made with, sorted."""
+    return ", ".join(sorted({str(row.versions[library]) for row in rows if row.versions.get(library)}))
 
 
 def _missing(contents: Contents) -> Iterator[str]:

@@ -1,7 +1,7 @@
-"""What the page says of runs: those of each machine and method, all rows, and the runs behind a cell."""
+"""What the page says of runs: all rows, and the runs behind a cell."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from itertools import count
@@ -24,41 +24,6 @@ ELSEWHERE = "made elsewhere"
 TRAINED = (("lr", "rate"), ("epochs", "epochs"), ("batch_size", "batch"))  # settings of a training that are said
 
 
-@dataclass(frozen=True)
-class Ran:
-    """Some rows that belong together, and what the report says of them."""
-
-    name: tuple[str, ...]
-    rows: Sequence[Row]
-
-    @property
-    def counts(self) -> tuple[int, int, int, float]:
-        """The numbers of runs, of failed runs, and of seeds; the hours of wall time to train, encode and score."""
-        seconds = sum(sum(row.seconds.model_dump().values()) for row in self.rows if row.seconds)
-        n_failed = sum(row.status == "failed" for row in self.rows)
-        return len(self.rows), n_failed, len({row.seed for row in self.rows}), seconds / 3600
-
-    @property
-    def bits(self) -> list[str]:
-        """The code lengths, ascending; none of sparse codes."""
-        return ascending(row.settings["bits"] for row in self.rows if "bits" in row.settings)
-
-    @property
-    def dates(self) -> str:
-        """The days of the first and of the last run, in UTC."""
-        days = sorted(row.utc[:10] for row in self.rows)
-        return " to ".join(dict.fromkeys((days[0], days[-1])))
-
-    @property
-    def machines(self) -> list[str]:
-        """The machines, sorted."""
-        return sorted({machine_of(row) for row in self.rows})
-
-    def versions(self, library: str) -> str:
-        """The versions of a library that the runs used, sorted."""
-        return ", ".join(sorted({str(row.versions[library]) for row in self.rows if row.versions.get(library)}))
-
-
 def ascending(numbers: Iterable[object]) -> list[str]:
     """Different whole numbers as texts, in their order; foreign files may hold any text in their place.
 
@@ -66,14 +31,6 @@ def ascending(numbers: Iterable[object]) -> list[str]:
     ['8', 'x', '12']
     """
     return sorted(set(map(str, numbers)), key=lambda text: (len(text), text))
-
-
-def grouped(rows: Iterable[Row], name_of: Callable[[Row], tuple[str, ...]]) -> list[Ran]:
-    """The rows of each name, sorted by it."""
-    rows_by_name: dict[tuple[str, ...], list[Row]] = {}
-    for row in rows:
-        rows_by_name.setdefault(name_of(row), []).append(row)
-    return [Ran(name, rows) for name, rows in sorted(rows_by_name.items())]
 
 
 def machine_of(row: Row) -> str:
@@ -92,7 +49,6 @@ class Provenance:
     rows: Mapping[str, Row]
     entries: Mapping[str, Paper]
     cells: dict[str, dict[str, Any]] = field(default_factory=dict)
-    ids: dict[tuple[str, Place], str] = field(default_factory=dict)  # of a table's cells, by table and place
     missing: list[MissingRun] = field(default_factory=list)  # by place too: many cells share one
 
     @cached_property
@@ -109,28 +65,24 @@ class Provenance:
             waiting |= dict.fromkeys(run.places, len(self.missing))
             self.missing.append(run)
         names = (f"{table.name}.{n}" for n in count(1))
-        return lambda cell: self._attributes(cell, table.name, next(names), waiting, how)
+        return lambda cell: self._attributes(cell, next(names), waiting, how)
 
-    def _attributes(
-        self, cell: TableCell, table: str, name: str, waiting: Mapping[Place, int], how: Notation
-    ) -> dict[str, str]:
+    def _attributes(self, cell: TableCell, name: str, waiting: Mapping[Place, int], how: Notation) -> dict[str, str]:
         """What filter and sorting need to know of the cell, and the id by which its provenance is found."""
         declared = cell.declared
         measured = cell.measured
-        place = place_of(declared)
         data: dict[str, Any] = {"facts": _facts(cell, how, self.entries)}
         values = {"published": declared.published}
         features = ""
         if measured is None:
             state = "missing"
-            data["missing"] = waiting[place]
+            data["missing"] = waiting[place_of(declared)]
         else:
             state = "outside" if cell.within_tolerance is False else "measured"
             data["runs"] = [self.places[row.run] for row in measured.rows]
             values["measured"] = measured.mean
             features = input_of(measured.rows[0])
         self.cells[name] = data
-        self.ids[table, place] = name
         attributes = {
             "id": name,
             "class": state,

@@ -1,6 +1,6 @@
 """The overview of the committed results, results/README.md: each table with how much of it is measured, and on what."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from hashbench.foundation.errors import counted
 from hashbench.learning.methods import METHODS
@@ -18,28 +18,23 @@ from hashbench.showing.tables.verdicts import sheet_of_verdicts, verdicts
 QUICKSTART = ("digits", "digits_all")  # their rows are everybody's own, and are not committed
 COLUMNS = ("table", "what it is", "measured", "network or features", "runs")
 SEARCH_COLUMNS = ("search", "validation queries of", "methods", "trials of each")
-FOLDERS = (
-    *(Code("rows/"), " has a row for each run, ", Code("tables/"), " the tables as Markdown, CSV and picture, "),
-    *(Code("figures/"), " the figures, ", Code("tune/"), " the searches of settings, ", Code("evidence/")),
-    *(
-        " histograms of rows, ",
-        Code("weights/"),
-        " a network that was trained here, ",
-        Code("benchmarks/"),
-        " timings, ",
-    ),
-    *(Code("bundles/"), " bundles. ", Code("make paper-tables"), " writes LaTeX, HTML and PDF, too."),
-)
+FOLDERS: dict[str, str] = {
+    "rows/": " has a row for each run, ",
+    "tables/": " the tables as Markdown, CSV and picture, ",
+    "figures/": " the figures, ",
+    "tune/": " the searches of settings, ",
+    "evidence/": " histograms of rows, ",
+    "weights/": " a network that was trained here, ",
+    "benchmarks/": " timings, ",
+    "bundles/": " bundles. ",
+    "make paper-tables": " writes LaTeX, HTML and PDF, too.",
+}
 DETAILS = (Code("hashbench leaderboard --verdicts --format csv"), " has a line for each published value.")
 
 
 def results_readme(tables: Iterable[Table]) -> str:
     """The text of results/README.md; the same tables give the same text."""
-    return write(sheet_of_results([table for table in tables if table.name not in QUICKSTART]), "markdown", level=1)
-
-
-def sheet_of_results(tables: Sequence[Table]) -> Sheet:
-    """The tables of papers, our own, the verdicts, and the searches of settings."""
+    tables = [table for table in tables if table.name not in QUICKSTART]
     n_measured = sum(table.n_measured for table in tables)
     n_cells = sum(table.n_cells for table in tables)
     texts: list[Text] = [
@@ -47,7 +42,7 @@ def sheet_of_results(tables: Sequence[Table]) -> Sheet:
         f"{n_measured:,} of {n_cells:,} cells are measured, with {methods_measured(tables)}.",
         "A published value is never printed as a measured one: a cell that is not measured is blank.",
         (Link("REPORT.md", "REPORT.md"), " says what the numbers mean."),
-        FOLDERS,
+        tuple(span for name, text in FOLDERS.items() for span in (Code(name), text)),
     ]
     parts = [
         Sheet("Tables of the papers", [_grid(table for table in tables if table.paper != OWN)]),
@@ -57,7 +52,7 @@ def sheet_of_results(tables: Sequence[Table]) -> Sheet:
         parts += [*sheet_of_verdicts(judged).parts, Sheet(texts=[DETAILS])]
     if searches := list(_searches()):
         parts.append(Sheet("Searches of settings", [Grid(searches, SEARCH_COLUMNS)]))
-    return Sheet("Results", texts=texts, parts=parts)
+    return write(Sheet("Results", texts=texts, parts=parts), "markdown", level=1)
 
 
 def methods_measured(tables: Iterable[Table]) -> str:

@@ -198,6 +198,6 @@ class TableFile(Strict):
                 settings |= {key: value for key, value in layer.settings.items() if key in BitSettings.model_fields}
         published = None if value == "-" else float(value)
         if published is not None and keys["printed_as"] == "percent":
-            # 62.64 / 100 is 0.6264000000000001 in binary; rounded it is what decimal text gives, 0.6264
+            # 56.01 / 100 is 0.5600999999999999 in binary; rounded it is what decimal text gives, 0.5601
             published = round(published / 100, 10)
         return {**keys, "settings": settings, "row": row.label, "column": column.label, "published": published}

@@ -4,13 +4,14 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from hashbench.foundation.config import Setting
 from hashbench.foundation.errors import HashbenchError, unknown
 from hashbench.foundation.paths import read_once
 from hashbench.foundation.registry import canonical
-from hashbench.running.datasets.protocol import N_SPLITS, nth_seed, split_seeds
+from hashbench.running.datasets.protocol import N_SPLITS, nth_seed
+from hashbench.running.runs.row import Row
 from hashbench.running.runs.run import Run
 from hashbench.running.runs.store import Store
 from hashbench.showing.tables.cell import Cell
@@ -55,20 +56,13 @@ def cell_hash(cell: Cell, split_seed: int | None = None) -> str:
     return run_of(cell, split_seed).name.cell_hash
 
 
-def splits_of(cell: Cell, n: int) -> list[int | None]:
-    """The seeds of the first ``n`` splits of the cell's protocol, which may have one only; None is its own."""
-    if n == 1:
-        return [None]
-    return split_seeds(cell.card.protocol(cell.protocol), n, f"{cell.dataset} {cell.protocol}")
-
-
 def repeats_of(cell: Cell, spec: TableSpec, seeds: int) -> list[tuple[int, int | None]]:
     """The seed and the split of each run of the cell, for seeds 0 .. ``seeds`` - 1; split None is the protocol's own.
 
     Raises HashbenchError for more repeats than there are splits whose queries searches leave out.
     """
     if spec.repeats == "seeds":
-        return [(seed, split) for split in splits_of(cell, spec.n_splits) for seed in range(seeds)]
+        return [(seed, None) for seed in range(seeds)]
     if seeds > N_SPLITS:
         why = f"a repeat of {spec.name} is a split, and searches leave out the queries of {N_SPLITS} splits"
         raise HashbenchError(f"--seeds {seeds}: {why}: {N_SPLITS} at most")
@@ -145,6 +139,16 @@ def _is(value: object, wanted: Setting) -> bool:
     return isinstance(value, bool) == isinstance(wanted, bool) and value == wanted
 
 
+RunState = Literal["measured", "failed", "missing"]
+
+
+def state_of(run: Run, row: Row | None) -> RunState:
+    """What a stored ``row`` says of its run; a row without the searches that the run asks for is no result."""
+    if row is None or (row.status == "ok" and not run.is_filled_by(row)):
+        return "missing"
+    return "measured" if row.status == "ok" else "failed"
+
+
 class Sorted(NamedTuple):
     """Runs by what is stored of them: a measurement, a failure, or nothing."""
 
@@ -155,13 +159,8 @@ class Sorted(NamedTuple):
 
 def sort_out(runs: Iterable[Run], store: Store) -> Sorted:
     """``runs`` by what ``store`` holds of them, each list in their order."""
-    by_state = Sorted([], [], [])
+    by_state: dict[RunState, list[Run]] = {"measured": [], "failed": [], "missing": []}
     for run in runs:
         row = store.find(run.name.dataset, run.name.protocol, str(run.name))
-        if row is None or (row.status == "ok" and not run.is_filled_by(row)):
-            by_state.missing.append(run)
-        elif row.status == "ok":
-            by_state.measured.append(run)
-        else:
-            by_state.failed.append(run)
-    return by_state
+        by_state[state_of(run, row)].append(run)
+    return Sorted(by_state["measured"], by_state["failed"], by_state["missing"])

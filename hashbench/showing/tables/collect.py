@@ -23,7 +23,7 @@ from hashbench.scoring import metrics
 from hashbench.scoring.histogram import Histogram
 from hashbench.scoring.metrics import Metrics
 from hashbench.showing.tables.cell import Cell
-from hashbench.showing.tables.cell_runs import cell_hash, repeats_of, splits_of
+from hashbench.showing.tables.cell_runs import cell_hash, repeats_of
 from hashbench.showing.tables.difference import Position, Scores
 from hashbench.showing.tables.spec import TableSpec, names
 from hashbench.showing.tables.table import Measured, Section, Table, TableCell
@@ -36,7 +36,7 @@ CellHash = Callable[[Cell, int | None], str]
 def collect(spec: TableSpec, rows: Iterable[Row], store: Store | None, *, hash_of: CellHash = cell_hash) -> Table:
     """The table that ``spec`` declares, each cell with what ``rows`` hold for it.
 
-    A cell's value is the mean over seeds and splits of the rows' means over queries, with the sample deviation. Where
+    A cell's value is the mean over its repeats of the rows' means over queries, with the sample deviation. Where
     its repeats are splits, and it has rows of the protocol's own split only, it shows all of these. A metric that a row
     does not hold is computed from the run's histogram in ``store``, if it is kept and its checksum
     is the row's. A cell is blank where no row of a successful run fits it. A method that is not
@@ -63,7 +63,7 @@ def collect(spec: TableSpec, rows: Iterable[Row], store: Store | None, *, hash_o
         measured = stored.measured(cell, of_cell)
         if measured is not None and spec.repeats == "splits":
             measured = replace(measured, lacks_splits=measured.n_splits == 1)
-        if measured is not None and stored.rows.has_repeats:
+        if measured is not None:
             repeated |= {run: None for run, n in Counter(row.run for row in of_cell).items() if n > 1}
         failed = stored.failed_of(cell, spec, hash_of_cell)
         section[cell.row, cell.column] = TableCell(cell, measured, failed)
@@ -121,11 +121,6 @@ class Rows(tuple[Row, ...]):
                 failed[row.cell_hash].append(row)
         return dict(failed)
 
-    @cached_property
-    def has_repeats(self) -> bool:
-        """Whether a run has several rows, which several machines measured."""
-        return any(len(rows) > 1 for by_seed in self.of_cells.values() for rows in by_seed.values())
-
 
 @dataclass(frozen=True)
 class _StoredResults:
@@ -146,24 +141,22 @@ class _StoredResults:
             of_repeats = [self._by_seed(hash_of(cell, split)).get(seed, []) for seed, split in repeats]
             if any(row.split_seed is not None for rows in of_repeats for row in rows):
                 return [row for rows in of_repeats for row in rows]
-        of_splits = [self._by_seed(hash_of(cell, split)) for split in splits_of(cell, spec.n_splits)]
-        return [row for by_seed in of_splits for seed in sorted(by_seed) for row in by_seed[seed]]
+        by_seed = self._by_seed(hash_of(cell, None))
+        return [row for seed in sorted(by_seed) for row in by_seed[seed]]
 
     def _by_seed(self, digest: str) -> Mapping[int, list[Row]]:
         return self.rows.of_cells.get(digest, {})
 
     def failed_of(self, cell: Cell, spec: TableSpec, hash_of: CellHash) -> tuple[Row, ...]:
         """The rows of its failed runs; where its repeats are splits, those of its repeats."""
-        if not self.rows.failed_of_cells:
+        failed = self.rows.failed_of_cells
+        if not failed:
             return ()
-        splits = splits_of(cell, spec.n_splits)
-        repeats = None
-        if spec.repeats == "splits":
-            repeats = repeats_of(cell, spec, N_SPLITS)
-            splits = [split for _, split in repeats]
-        of_splits = [self.rows.failed_of_cells.get(hash_of(cell, split), []) for split in splits]
-        failed = chain.from_iterable(of_splits)
-        return tuple(row for row in failed if repeats is None or (row.seed, row.split_seed) in repeats)
+        if spec.repeats == "seeds":
+            return tuple(failed.get(hash_of(cell, None), ()))
+        repeats = repeats_of(cell, spec, N_SPLITS)
+        rows = chain.from_iterable(failed.get(hash_of(cell, split), ()) for _, split in repeats)
+        return tuple(row for row in rows if (row.seed, row.split_seed) in repeats)
 
     def stated_hash(self, cell: Cell, split: int | None) -> str:
         """The digest of the only rows whose names and settings are the cell's; empty where it is not sure.
@@ -195,8 +188,6 @@ class _StoredResults:
             rows = self._of_method(method)
             package = next(filter(None, map(provider_of, rows)), "another package")
             shown = "its cells show the rows that have their names and settings"
-            if rows and (same := set.intersection(*(set(row.settings.items()) for row in rows))):
-                shown += f", all with {', '.join(f'{key} {value}' for key, value in sorted(same))}"
             yield f"Method {method} is not installed here ({package} brings it): {shown}."
 
     def measured(self, cell: Cell, rows: list[Row]) -> Measured | None:
@@ -206,14 +197,12 @@ class _StoredResults:
         if not means_by_row:
             return None
         measured, means = zip(*means_by_row, strict=True)
-        runs_of_splits = Counter(row.cell_hash for row in measured)
-        n_seeds = max(runs_of_splits.values())
+        n_splits = len({row.cell_hash for row in measured})
         value = Measured(
             fmean(means),
             stdev(means) if len(means) > 1 else None,
-            n_seeds,
-            n_splits=len(runs_of_splits),
-            n_missing=len(runs_of_splits) * n_seeds - len(means),
+            len(means) // n_splits,
+            n_splits=n_splits,
             rows=measured,
             values=means,
         )

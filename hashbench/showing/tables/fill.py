@@ -113,8 +113,7 @@ def fill(work: Work, store: Store, execution: Execution, plan: Plan, title: str)
     n_left = 0
     if work.ready:
         require_writable(store.folder)
-        at_once = plan.jobs if plan.ray is None else None
-        n_ended, newly_failed = _follow(run_all(work.ready, store, execution, plan), len(work.ready), at_once, title)
+        n_ended, newly_failed = _follow(run_all(work.ready, store, execution, plan), len(work.ready), title)
         n_left = len(work.ready) - n_ended
         note(f"rows in {paths.shown(store.folder / 'rows')}")
     if newly_failed or (not n_left and (work.failed or work.not_tried)):
@@ -141,38 +140,27 @@ def _not_tried(todo: list[Run], *, dry_run: bool) -> list[tuple[Run, str]]:
     return not_tried
 
 
-def _follow(
-    outcomes: Iterable[Outcome], n_runs: int, at_once: int | None, title: str
-) -> tuple[int, list[tuple[Run, str]]]:
+def _follow(outcomes: Iterable[Outcome], n_runs: int, title: str) -> tuple[int, list[Failure]]:
     """The number of outcomes, and the failed runs with their reasons, after it has shown each outcome as it arrives.
 
-    So many run ``at_once``; on a Ray cluster, and with --jobs auto, nobody knows. On a terminal that is one line: done,
-    running and failed runs, the time left, and the last result.
+    On a terminal that is one line: done and failed runs, the time left, and the last result.
     """
-    failed: list[tuple[Run, str]] = []
+    failed: list[Failure] = []
     started = time.monotonic()
     on_terminal = sys.stderr.isatty()
     n = 0
     with progress_bar(title, "run", n_runs, shown=on_terminal) as bar:
-        bar.set_postfix_str(f"{_running(n_runs, at_once)}, 0 failed")
         for n, outcome in enumerate(outcomes, 1):
             bar.update()
             if outcome.failure is not None:
                 failed.append((outcome.spec, outcome.failure))
                 bar.write(f"failed: {outcome.spec.name}: {outcome.failure}", file=sys.stderr)
-            others = f"{_running(n_runs - n, at_once)}, {len(failed)} failed"
-            bar.set_postfix_str(f"{others}; {outcome.spec.name.method}: {_result(outcome)}")
+            bar.set_postfix_str(f"{len(failed)} failed; {outcome.spec.name.method}: {_result(outcome)}")
             if not on_terminal:
                 left = bar.format_interval((time.monotonic() - started) / n * (n_runs - n))
-                so_far = f"{n - len(failed)} of {n_runs} runs done, {others}, {left} left"
+                so_far = f"{n - len(failed)} of {n_runs} runs done, {len(failed)} failed, {left} left"
                 note(f"{so_far}: {outcome.spec.name} {_result(outcome)}")
     return n, failed
-
-
-def _running(n_left: int, at_once: int | None) -> str:
-    if not at_once:
-        return f"{n_left} waiting or running"
-    return f"{min(at_once, n_left)} running"
 
 
 def _result(outcome: Outcome) -> str:

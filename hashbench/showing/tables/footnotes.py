@@ -1,7 +1,7 @@
 """The footnotes that say how the measured values of a table were made: processors, networks, splits, budgets, code."""
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 
 from hashbench.foundation.paths import read_once
@@ -142,18 +142,14 @@ def processors(table: Table) -> str:
 
 
 def _networks(rows: list[Row]) -> str:
-    """The networks and features; of several, the methods that have each, or where that is all, the data sets."""
-    networks = sorted({network_of(row) for row in rows})
-    if len(networks) == 1:
-        return f"Network or features: {networks[0]}."
-    for key in ("method", "dataset"):
-        names = {
-            network: sorted({getattr(row, key) for row in rows if network_of(row) == network}) for network in networks
-        }
-        if any(of_network != names[networks[0]] for of_network in names.values()):
-            named = [f"{network} ({', '.join(of_network)})" for network, of_network in names.items()]
-            return f"Networks and features: {'; '.join(named)}."
-    return f"Networks and features: {', '.join(networks)}."
+    """The networks and features; of several, the methods that have each."""
+    methods: dict[str, set[str]] = defaultdict(set)
+    for row in rows:
+        methods[network_of(row)].add(row.method)
+    if len(methods) == 1:
+        return f"Network or features: {next(iter(methods))}."
+    named = [f"{network} ({', '.join(sorted(names))})" for network, names in sorted(methods.items())]
+    return f"Networks and features: {'; '.join(named)}."
 
 
 def network_of(row: Row) -> str:

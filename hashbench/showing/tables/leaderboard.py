@@ -248,13 +248,6 @@ def _cells_of_panel(name: str, file: PanelFile, table_of: TableOf) -> tuple[dict
     return cells_by_row, tasks
 
 
-def _group_of(method: str) -> str:
-    """The group of a method; empty of one that is not installed here."""
-    if method not in METHODS:
-        return ""
-    return METHODS.get(method).group
-
-
 def _cells_of_block(panel: str, file: PanelFile, block: Block, table: Table) -> list[TableCell]:
     """The cells of the section with the panel's measure, of the numbers of bits and the group of methods.
 
@@ -273,7 +266,10 @@ def _cells_of_block(panel: str, file: PanelFile, block: Block, table: Table) -> 
     if missing := next((bits for bits in block.bits if bits not in lengths), None):
         raise HashbenchError(f"{where}: section {block.section!r} has no {file.measure} at {missing} bits")
     cells = [cell for cell in cells if cell.declared.settings.get("bits") in block.bits]
-    return [cell for cell in cells if file.group in (None, _group_of(cell.declared.method))]
+    if file.group is None:
+        return cells
+    here = [cell for cell in cells if cell.declared.method in METHODS]
+    return [cell for cell in here if METHODS.get(cell.declared.method).group == file.group]
 
 
 def rows_of(cell: TableCell) -> tuple[Row, ...]:

@@ -30,8 +30,9 @@ def sheet_of(panels: Sequence[Panel]) -> Sheet:
     for panel in panels:
         explanation = [EXPLANATION] if panel is panels[0] else []
         parts.append(Sheet(panel.question, [ranking(panel), pairs(panel)], [*explanation, *panel.notes]))
+    values = {"explanation": EXPLANATION, "panels": [*map(_values_of_panel, panels)]}
     lines = (line for panel in panels for line in _records(panel))
-    return Sheet(parts=parts, values=lambda: values_of(panels), records=lambda: records(RECORDS, lines))
+    return Sheet(parts=parts, values=lambda: values, records=lambda: records(RECORDS, lines))
 
 
 def ranking(panel: Panel) -> Grid:
@@ -76,12 +77,8 @@ def _records(panel: Panel) -> Iterator[list[Value]]:
         yield [panel.name, method, *[None] * 9, why]
 
 
-def values_of(panels: Sequence[Panel]) -> dict[str, Any]:
-    """The panels as an object for JSON; a line has the share of resamples in which it beats each other line."""
-    return {"explanation": EXPLANATION, "panels": [_values_of_panel(panel) for panel in panels]}
-
-
 def _values_of_panel(panel: Panel) -> dict[str, Any]:
+    """The panel as an object for JSON; a line has the share of resamples in which it beats each other line."""
     tasks = [
         {**task._asdict(), "bits": [*bits], "splits": panel.n_splits[task], "not_below": panel.not_below.get(task)}
         for task, bits in panel.tasks.items()
@@ -92,11 +89,12 @@ def _values_of_panel(panel: Panel) -> dict[str, Any]:
         ranks = {"rank_low": line.low, "rank_high": line.high, "points": line.points, "train_s": line.train_s}
         results = [{**task._asdict(), "score": line.score(task)} for task in panel.tasks]
         lines.append({"method": line.method, "name": line.name, **ranks, "results": results, "beats": beats})
-    named = {
+    return {
         "panel": panel.name,
         "question": panel.question,
         "measure": panel.measure,
         "notes": [*panel.notes],
         "tasks": tasks,
+        "lines": lines,
+        "not_ranked": dict(panel.not_ranked),
     }
-    return {**named, "lines": lines, "not_ranked": dict(panel.not_ranked)}

@@ -147,8 +147,6 @@ def _runs(measured: list[Measured]) -> str:
     seeds = least_to_most([value.n_seeds for value in measured], "seed")
     if all(value.n_splits == 1 for value in measured):
         return f"{seeds}{OF_ONE_SPLIT}"
-    if any(value.n_missing for value in measured):
-        seeds += ", some runs missing"
     return f"{least_to_most([value.n_splits for value in measured], 'split')} x {seeds}"
 
 

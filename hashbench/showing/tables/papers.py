@@ -15,8 +15,13 @@ from hashbench.foundation.registry import Broken, each_usable, refuse
 
 OWN = "hashbench"  # the key of our own tables and figures, which has no entry
 Text = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
-# the field that says where an entry of this type was published
-VENUE = {"article": "journal", "inproceedings": "booktitle", "book": "publisher", "techreport": "institution"}
+# what says when and where an entry of this type was published
+VENUE = {
+    "article": ("year", "journal"),
+    "inproceedings": ("year", "booktitle"),
+    "book": ("year", "publisher"),
+    "techreport": ("year", "institution"),
+}
 
 
 class Paper(Strict):
@@ -40,13 +45,9 @@ class Paper(Strict):
 
     @model_validator(mode="after")
     def _is_complete(self) -> "Paper":
-        venue = VENUE.get(self.type)
-        if venue is not None:
-            for field in ("year", venue):
-                if getattr(self, field) is None:
-                    raise ValueError(f"type {self.type!r} needs the key {field!r}")
-        if any(getattr(self, field) is not None for field in VENUE.values() if field != venue):
-            raise ValueError(f"type {self.type!r} has only {venue or 'howpublished'!r} to say where it was published")
+        for field in VENUE.get(self.type, ()):
+            if getattr(self, field) is None:
+                raise ValueError(f"type {self.type!r} needs the key {field!r}")
         return self
 
 

@@ -43,7 +43,7 @@ def question_of(
     is_custom = any(card.custom for card in datasets)
     if is_custom:
         settings = {"model": "linear", **settings}
-    settings = {"bits": _usual_bits(datasets, settings), **settings}
+    settings, fewer_bits = _with_bits(datasets, settings)
     question = Question(
         protocol=str(protocol),
         left_out={card.name: spec.shown_protocols(card, str(protocol)) for card in datasets},
@@ -51,7 +51,7 @@ def question_of(
         recipe=recipe,
         metric=str(NamedMetric.parse(metric)),
         settings=settings,
-        fewer_bits=_fewer_bits(datasets, settings),
+        fewer_bits=fewer_bits,
         spaces={},
     )
     spaces: dict[str, Space] = {}
@@ -83,24 +83,15 @@ def _with_network(recipe: str, settings: dict[str, Setting], dataset: str) -> di
     return settings
 
 
-def _numbers(datasets: Sequence[Card], settings: dict[str, Setting]) -> dict[str, int]:
-    """The numbers of an item of each data set whose items are vectors themselves."""
-    vectors = [card for card in datasets if card.kind == "features" and "features" not in settings]
-    return {card.name: math.prod(card.item_shape) for card in vectors}
-
-
-def _usual_bits(datasets: Sequence[Card], settings: dict[str, Setting]) -> int:
-    """The code length where none is given: no more bits than one data set has numbers."""
-    if len(datasets) > 1:
-        return BITS
-    return min([BITS, *_numbers(datasets, settings).values()])
-
-
-def _fewer_bits(datasets: Sequence[Card], settings: dict[str, Setting]) -> dict[str, int]:
-    """The bits of those of several data sets whose items have fewer numbers than the codes have bits."""
+def _with_bits(datasets: Sequence[Card], settings: dict[str, Setting]) -> tuple[dict[str, Setting], dict[str, int]]:
+    """The settings with a code length, and the bits of those of several data sets whose items have fewer numbers."""
+    widths: dict[str, int] = {}
+    if "features" not in settings:
+        widths = {card.name: math.prod(card.item_shape) for card in datasets if card.kind == "features"}
     if len(datasets) == 1:
-        return {}
-    return {name: n for name, n in _numbers(datasets, settings).items() if n < int(settings["bits"])}
+        return {"bits": min([BITS, *widths.values()]), **settings}, {}
+    settings = {"bits": BITS, **settings}
+    return settings, {name: n for name, n in widths.items() if n < int(settings["bits"])}
 
 
 def _require_settings(methods: Sequence[str], settings: dict[str, Setting]) -> None:

@@ -10,7 +10,7 @@ from hashbench.showing.tables.footnotes import footnotes, made_how
 from hashbench.showing.tables.notation import Notation
 from hashbench.showing.tables.table import Section, Table, TableCell
 
-CODES = ("distinct_queries", "distinct_database")
+CODES = ("distinct_queries", "distinct_database")  # numbers of codes
 NAMES = ("section", "row", "column", "dataset", "protocol", "method", "settings", "budget", "metric", "evaluation")
 COLUMNS = (
     *(*NAMES, "published", "published_tie_aware", "citation"),

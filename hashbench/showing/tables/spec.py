@@ -33,7 +33,6 @@ class TableSpec(Strict):
     substitute_budget: str | None = None  # the budget of all cells, where it is not the one that the file declares
     picture: str | None = None  # the figure that is its picture
     repeats: Repeats = "seeds"  # of "splits" repeat r is seed r on split r; the protocol's own split is the first
-    n_splits: int = 1  # on which each seed is run, where the repeats are seeds
 
     @property
     def methods(self) -> list[str]:
@@ -44,18 +43,6 @@ class TableSpec(Strict):
     def is_installed(self, cell: Cell) -> bool:
         """Whether the method of the cell is here, or needs not be here: its codes are imported."""
         return cell.budget == IMPORTED or cell.method not in self.not_installed
-
-    def on_splits(self, n: int) -> "TableSpec":
-        """The same table with every seed on ``n`` splits; its name and title say so.
-
-        Raises HashbenchError for several splits where the repeats are splits.
-        """
-        if n == 1:
-            return self
-        if self.repeats == "splits":
-            raise HashbenchError(f"--splits {n}: the repeats of {self.name} are splits: --seeds {n} makes so many")
-        names = {"name": f"{self.name}_splits{n}", "title": f"{self.title}, on {n} splits"}
-        return self.model_copy(update={**names, "n_splits": n, "picture": None})
 
     def at_budget(self, budget: str) -> "TableSpec":
         """The same table with every cell run at another budget, and without tolerances; name and title say so.
@@ -75,8 +62,8 @@ def names() -> list[str]:
     return list(paths.entries("experiments", "tables"))
 
 
-def load(name: str, splits: int = 1) -> TableSpec:
-    """The table called ``name``, measured on so many splits; of TABLE@BUDGET all cells are at that budget.
+def load(name: str) -> TableSpec:
+    """The table called ``name``; of TABLE@BUDGET all cells are at that budget.
 
     Raises HashbenchError for an unknown table, a wrong file, and a cell whose names do not exist.
     """
@@ -94,7 +81,7 @@ def load(name: str, splits: int = 1) -> TableSpec:
         check_names(spec)
     if budget:
         spec = spec.at_budget(budget)
-    return spec.on_splits(splits)
+    return spec
 
 
 def files_of(name: str) -> list[Path]:

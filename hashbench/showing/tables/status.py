@@ -13,7 +13,7 @@ from hashbench.running.runs.run import Run
 from hashbench.showing.sheet import Cell as SheetCell
 from hashbench.showing.sheet import Code, Grid, Number, Sheet, Value, records
 from hashbench.showing.tables.cell import Cell
-from hashbench.showing.tables.cell_runs import CellRuns, cell_runs
+from hashbench.showing.tables.cell_runs import CellRuns, cell_runs, state_of
 from hashbench.showing.tables.spec import TableSpec
 
 UNKNOWN = "unknown"  # in place of hours
@@ -80,7 +80,7 @@ class TableStatus:
     def as_json(self, seeds: int) -> dict[str, Any]:
         """The table as a whole as --json prints it."""
         left = {"hours_left": round(self.hours_left, 3), "runs_of_unknown_duration": self.n_unknown}
-        splits = self.spec.n_splits
+        splits = 1
         if self.spec.repeats == "splits":
             splits = seeds
             seeds = 1
@@ -116,14 +116,15 @@ def _cell_status(needed: CellRuns, stored: Mapping[str, Row], todo: list[Run]) -
         seed: int | str = run.name.seed
         if run.name.split_seed is not None:
             seed = f"{seed} of split {run.name.split_seed}"
-        if row is not None and row.status == "ok" and run.is_filled_by(row):
+        state = state_of(run, row)
+        if state == "measured":
             status.done.append(seed)
-            continue
-        todo += [run] * (run.name.budget != IMPORTED)  # nobody knows how long codes from elsewhere take
-        if row is None or row.status == "ok":
+        elif state == "missing":
             status.missing.append(seed)
-        else:
+        elif row is not None:
             status.failed[seed] = row.reason or "no reason given"
+        if state != "measured" and run.name.budget != IMPORTED:  # nobody knows how long codes from elsewhere take
+            todo.append(run)
     return status
 
 

@@ -26,12 +26,11 @@ class Measured:
 
     mean: float
     std: float | None  # the sample standard deviation over the runs, None with one run
-    n_seeds: int  # on each split, the most of them
+    n_seeds: int  # on each split
     worst: float | None = None  # the mean AP with ties in the worst order; None if not known, or not of AP
     best: float | None = None
     tie_range: float | None = None  # best minus worst, also of AP with a cutoff
     n_splits: int = 1
-    n_missing: int = 0  # of n_seeds runs on each split
     lacks_splits: bool = False  # its repeats are to be splits, and its runs are of one: nothing is claimed of it
     distinct_queries: float | None = None  # the mean number of distinct codes, None if a row has none
     distinct_database: float | None = None
@@ -68,7 +67,7 @@ class Measured:
     @property
     def n_runs(self) -> int:
         """The number of runs that the mean is over."""
-        return self.n_splits * self.n_seeds - self.n_missing
+        return self.n_splits * self.n_seeds
 
     @property
     def is_tie_dependent(self) -> bool | None:

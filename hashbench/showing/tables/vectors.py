@@ -6,11 +6,11 @@ again by the floats, and a line has it for m = k and for some times as many cand
 
 import math
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from hashbench.foundation.config import Setting, toml_value
+from hashbench.foundation.config import Setting
 from hashbench.foundation.errors import HashbenchError, counted, retold
 from hashbench.foundation.progress import with_bar
 from hashbench.learning.contract import PIXELS, BitSettings
@@ -214,29 +214,6 @@ def _codes(card: Card, protocol: str, method: str, bits: int, features: str | No
             with retold(lambda fault: f"{method}: {fault}", HashbenchError):
                 run.method.require(run.settings, width, card.protocol(protocol).n_train or card.n_items)
         yield Code(title, settings, run)
-
-
-def declared(comparison: Comparison, notes: Iterable[str]) -> str:
-    """The file that declares the table: a row for each code, a column for each query and number of candidates."""
-    defaults = {"dataset": comparison.card.name, "protocol": comparison.protocol, "tie_aware": True}
-    lines = [f"title = {toml_value(comparison.title)}", "notes = ["]
-    lines += [f"  {toml_value(note)}," for note in notes]
-    lines += ["]", "", "[defaults]", *(f"{key} = {toml_value(value)}" for key, value in defaults.items())]
-    for code in comparison.codes:
-        searches = ["asymmetric"]
-        if code.is_binary:
-            searches = ["database", "asymmetric"]
-        columns = [_column(comparison, search, factor) for search in searches for factor in (1, *comparison.factors)]
-        row = {"label": code.label, "method": code.run.name.method, "settings": code.settings}
-        lines += ["", "[[groups]]", "columns = [", *(f"  {toml_value(column)}," for column in columns), "]"]
-        lines += [f"rows = [{toml_value(row)}]"]
-    return "\n".join([*lines, ""])
-
-
-def _column(comparison: Comparison, search: str, factor: int) -> dict[str, str]:
-    candidates = "alone" if factor == 1 else f"{factor}x"
-    query = "bits" if search == "database" else "float"
-    return {"label": f"{query}, {candidates}", "metric": comparison.metric(factor), "evaluation": search}
 
 
 def measured(comparison: Comparison, store: Store) -> list[Line]:

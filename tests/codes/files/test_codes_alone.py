@@ -24,15 +24,6 @@ def test_packed_codes_and_bits_by_items_are_read_as_eval_reads_them(tmp_path: Pa
     assert notes == [f"{path}: codes are bits x items"]
 
 
-def test_two_files_are_named_by_their_arrays(tmp_path: Path) -> None:
-    np.save(tmp_path / "q.npy", QUERY)
-    np.savez(tmp_path / "d.npz", codes=DATABASE, other=QUERY)
-    places = {"query_codes": f"{tmp_path}/q.npy", "database_codes": f"{tmp_path}/d.npz:codes"}
-    query, database, _ = files.load_codes(explicit=files.Explicit(places))
-    assert query.bits().tolist() == QUERY.tolist()
-    assert database.bits().tolist() == DATABASE.tolist()
-
-
 def test_what_is_missing_is_said_without_labels(tmp_path: Path) -> None:
     path = tmp_path / "codes.npz"
     np.savez(path, database_codes=DATABASE)

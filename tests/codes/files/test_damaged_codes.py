@@ -15,7 +15,7 @@ from support.python import python
 
 from hashbench.foundation.errors import HashbenchError
 from hashbench.scoring.codes import files
-from hashbench.scoring.histogram import count_blocks
+from hashbench.scoring.histogram import count
 
 MOST_SECONDS = 5
 MOST_BYTES = 500 << 20
@@ -33,7 +33,7 @@ def verdict(path: Path) -> str:
     """Nothing, or what is wrong with how ``path`` ended."""
     try:
         saved = files.load(path)
-        counted = count_blocks(saved.query, saved.pieces())
+        counted = count(saved.query, saved.database, saved.relevance)
     except HashbenchError:
         return ""
     except Exception as error:  # what the test is about

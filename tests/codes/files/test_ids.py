@@ -63,15 +63,6 @@ def test_bytes_are_the_texts_that_they_hold(tmp_path: Path) -> None:
     assert files.load(tmp_path / "codes.npz").rows_in_database().tolist() == [2, 1, 0]
 
 
-def test_integers_are_no_texts() -> None:
-    query = np.array([5, 6])
-    texts = np.array(["5", "7"])
-    saved = SavedCodes(*no_codes(query, texts), query_ids=query, database_ids=texts)
-    assert saved.ids_in_database() == 0
-    with one_line("integers beside texts"):
-        saved.rows_in_database()
-
-
 @pytest.mark.parametrize("convert", [np.int32, np.float64, lambda ids: ids[:, None]])
 def test_ids_of_matlab_are_read_in_any_direction(convert: Callable[..., np.ndarray], tmp_path: Path) -> None:
     rng = np.random.default_rng(0)

@@ -1,5 +1,7 @@
 """Variables of .mat files, as networks and codes are read from them."""
 
+import struct
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -50,3 +52,25 @@ def test_what_is_no_matrix_of_numbers_may_be_beside_one(tmp_path: Path) -> None:
             arrays[name]()
     with one_line(r"codes\.mat: complex: cannot be read: .*imaginary part"):
         arrays["complex"]().whole()
+
+
+@pytest.mark.parametrize("compressed", [False, True])
+@pytest.mark.parametrize("kind", [0, 8, 14, 25, 9])
+def test_values_of_no_type_of_matlabs_are_refused_before_scipy_ends_the_process(
+    tmp_path: Path, compressed: bool, kind: int
+) -> None:
+    path = tmp_path / "codes.mat"
+    scipy.io.savemat(path, {"B": np.array([[3.0], [4.0]])})
+    content = bytearray(path.read_bytes())
+    assert content[176] == 9  # the type of the values, double, behind the class, the shape and the name
+    content[176] = kind
+    variable = content[128:]
+    if compressed:
+        deflated = zlib.compress(variable)
+        variable = struct.pack("<II", 15, len(deflated)) + deflated
+    path.write_bytes(content[:128] + variable)
+    if kind == 9:
+        assert arrays_in(path)["B"]().whole().tolist() == [[3], [4]]
+    else:
+        with one_line("damaged: the values of a matrix are no numbers"):
+            arrays_in(path)

@@ -70,7 +70,7 @@ def wrong(folder: Path, **labels: Any) -> str:
 
 
 def test_names_that_are_none_are_said_in_one_line(tmp_path: Path) -> None:
-    assert "names of classes on one side, numbers on the other" in wrong(tmp_path, query_labels=QUERY_IDS)
+    assert "class ids or names [items] on both sides" in wrong(tmp_path, query_labels=QUERY_IDS)
     assert "query_labels" in wrong(tmp_path, query_labels=np.array([["a", "b"]] * 9))
     assert "names of classes that are not UTF-8" in wrong(
         tmp_path, query_labels=np.array([b"\xff"] * 9), database_labels=np.array([b"a"] * 40)
@@ -90,19 +90,3 @@ def test_two_members_of_one_name_are_refused(tmp_path: Path) -> None:
     assert str(caught.value) == (
         f"{path}: query_codes is in it twice, and which one is meant cannot be known: save it once"
     )
-
-
-def test_names_that_share_a_part_are_one_class_each_and_a_note_says_so(tmp_path: Path) -> None:
-    codes = np.eye(4, dtype=np.uint8)
-    names = np.array(["cat", "sky cat", "rose", "cat"])
-    arrays = {
-        f"{side}_{what}": value
-        for side in ("query", "database")
-        for what, value in (("codes", codes), ("labels", names))
-    }
-    np.savez(tmp_path / "codes.npz", **arrays)
-    explicit = files.Explicit(layout="items-by-bits")
-    note = f"{tmp_path}/codes.npz: query_labels: names such as sky cat are read as one class each; for several labels"
-    saved = files.load(tmp_path / "codes.npz", explicit=explicit)
-    assert levels(saved.relevance).tolist() == [[1, 0, 0, 1], [0, 1, 0, 0], [0, 0, 1, 0], [1, 0, 0, 1]]
-    assert [line.startswith(note) for line in saved.notes] == [True]

@@ -16,7 +16,7 @@ from hashbench.running.datasets.protocol import Metric
 from hashbench.running.datasets.readers import Items
 from hashbench.running.datasets.stored_file import label_counts
 from hashbench.scoring.codes.files import StoredArray
-from hashbench.scoring.relevance.labels import Labels, class_ids, class_names, combinations_note
+from hashbench.scoring.relevance.labels import Labels, class_ids, class_names
 
 WHOLE_DATABASE = "the whole database is trained on"
 MOST_PER_CLASS = 100
@@ -289,10 +289,7 @@ def _of_text(where: str, values: NDArray[Any]) -> CustomLabels:
             where, np.where(text == "", "-1", text).astype(np.int64), "a negative number or an empty text"
         )
     labels = class_ids(text, classes)
-    notes = _without_class(where, labels, "an empty text")
-    if (note := combinations_note(classes.tolist())) is not None:
-        notes += (f"{where}: {note}",)
-    return CustomLabels(labels, classes.tolist(), notes)
+    return CustomLabels(labels, classes.tolist(), _without_class(where, labels, "an empty text"))
 
 
 def _of_columns(where: str, raw: NDArray[Any]) -> CustomLabels:

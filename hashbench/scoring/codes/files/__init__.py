@@ -82,7 +82,7 @@ Sources = Path | Sequence[Path]
 class Explicit:
     """The user's description of the files, used in place of what names, lengths and padding suggest."""
 
-    places: Mapping[str, str] = field(default_factory=dict)  # of arrays by role: FILE, FILE:KEY, or KEY of a source
+    places: Mapping[str, str] = field(default_factory=dict)  # of arrays by role: FILE or FILE:KEY
     bits: int | None = None  # of packed codes
     bit_order: Literal["big", "little"] | None = None  # the bit of a byte that comes first: little in faiss
     layout: Literal["items-by-bits", "bits-by-items"] | None = None
@@ -131,7 +131,7 @@ def load(sources: Sources = (), *, explicit: Explicit = Explicit(), with_ids: bo
 def load_codes(sources: Sources = (), *, explicit: Explicit = Explicit()) -> tuple[Codes, Codes, list[str]]:
     """The query codes and the database codes, read as ``load`` reads them but without labels or ids, and notes."""
     stored = _open(sources, explicit, with_labels=False)
-    query, database, notes = _codes.read(stored.codes, explicit.bit_order)
+    (query, database), notes = stored.read_codes()
     return query, database, stored.notes + notes
 
 
@@ -149,11 +149,11 @@ def load_database(place: str, *, explicit: Explicit = Explicit()) -> tuple[Codes
     beside = {name: array() for name, array in arrays_in(path).items() if name in (N_BITS, LAYOUT)}
     stored = array_at(place, "database_codes", "it as ")
     _refuse_vectors(stored)
-    n_bits = _n_bits([stored], beside.get(N_BITS), explicit)
+    n_bits = _n_bits(beside.get(N_BITS), explicit)
     layout = explicit.layout or _layout(beside.get(LAYOUT))
     codes = arrange(stored.where, dict.fromkeys(CODE_ROLES, stored), n_bits, layout)
-    database, notes = _codes.read_database(codes, explicit.bit_order)
-    return database, [*_notes_of_texts({"database_codes": stored}, codes.n_bits), *codes.notes[:1], *notes]
+    (database,), notes = _codes.read(codes.sides[1:], codes.n_bits, explicit.bit_order)
+    return database, notes
 
 
 def _refuse_vectors(stored: StoredArray) -> None:
@@ -199,15 +199,15 @@ def load_with_neighbours(
 ) -> SavedCodes:
     """The codes and ids, without labels: relevant to a query are the first ``k`` items that ``place`` lists.
 
-    ``place`` is FILE, FILE:KEY or the KEY of a file of codes; it has a row of the database for each query and
+    ``place`` is FILE or FILE:KEY; it has a row of the database for each query and
     neighbour, the nearest first, -1 for none. ``k`` None is 10, or all where there are fewer.
     """
     saved = _open(sources, explicit, with_labels=False)
-    stored = array_at(place, "neighbours", "--neighbours ", _paths(sources))
-    if k is not None and len(stored.shape) == 2 and k > stored.shape[1] > 0:
-        raise HashbenchError(f"--k {k}: {stored.where} has {stored.shape[1]} neighbours of each query")
-    query, database, notes = _codes.read(saved.codes, explicit.bit_order)
+    stored = array_at(place, "neighbours", "--neighbours ")
+    (query, database), notes = saved.read_codes()
     listed = checked_ids(stored.where, stored.whole(), len(query), len(database))
+    if k is not None and k > listed.shape[1]:
+        raise HashbenchError(f"--k {k}: {stored.where} has {listed.shape[1]} neighbours of each query")
     ids = listed[:, : k or K]
     about = f"{stored.where}: relevant are the first {ids.shape[1]} of {listed.shape[1]} neighbours of each query"
     relevance = NeighbourRelevance(ids, len(database))
@@ -219,13 +219,13 @@ def load_ids(sources: Sources = (), *, explicit: Explicit = Explicit()) -> tuple
     return _open(sources, explicit, with_labels=False).whole_ids()
 
 
-def weights_at(place: str, sources: Sequence[Path], query: Codes) -> NDArray[Any]:
-    """The weights of the bits, [n_bits], at ``place``: FILE, FILE:KEY, or the array KEY in ``sources``.
+def weights_at(place: str, query: Codes) -> NDArray[Any]:
+    """The weights of the bits, [n_bits], at ``place``: FILE or FILE:KEY.
 
     Activations [q, n_bits], of which ``query`` are the signs, give weights [q, n_bits]: their absolute values.
     """
     n_bits = query.n_bits
-    stored = array_at(place, BIT_WEIGHTS, "--weights ", sources)
+    stored = array_at(place, BIT_WEIGHTS, "--weights ")
     if stored.shape == (len(query), n_bits) and len(query) > 1 and stored.dtype.kind == "f":
         with retold(lambda fault: f"{stored.where}: {fault}", HashbenchError):
             return magnitudes(stored.whole(), query)
@@ -240,7 +240,7 @@ def weights_at(place: str, sources: Sequence[Path], query: Codes) -> NDArray[Any
 def shape_of(sources: Sources, *, explicit: Explicit) -> tuple[int, int]:
     """(items, bits) of the database that ``load`` would read; no values are read."""
     codes = _open(sources, explicit).codes
-    return codes.database.shape[0], codes.n_bits
+    return codes.sides[1].shape[0], codes.n_bits
 
 
 def _open(
@@ -250,7 +250,7 @@ def _open(
     with_ids: bool = True,
     with_labels: bool = True,
 ) -> UnreadCodes:
-    paths = _paths(sources)
+    paths = [sources] if isinstance(sources, Path) else list(sources)
     needed = ROLES if with_labels else CODE_ROLES
     arrays = find(paths, explicit.places, needed)
     where = ", ".join(map(str, paths)) or arrays["query_codes"].where
@@ -259,9 +259,9 @@ def _open(
         only = IDS[ids[0] is None]
         raise HashbenchError(f"{where}: query_ids and database_ids go together: only {only} is there")
     roles = {role: arrays[role] for role in needed}
-    n_bits = _n_bits([roles[role] for role in CODE_ROLES], arrays.get(N_BITS), explicit)
+    n_bits = _n_bits(arrays.get(N_BITS), explicit)
     codes = arrange(where, roles, n_bits, explicit.layout or _layout(arrays.get(LAYOUT)))
-    notes = [*_notes_of_texts(roles, codes.n_bits), *codes.notes]
+    notes = []
     if codes.transposed:
         notes.append(f"{where}: codes are bits x items")
     if any(labels.transposed for labels in codes.labels):
@@ -271,24 +271,11 @@ def _open(
     return UnreadCodes(codes, ids, notes, explicit.bit_order)
 
 
-def _paths(sources: Sources) -> list[Path]:
-    if isinstance(sources, Path):
-        return [sources]
-    return list(sources)
-
-
-def _n_bits(codes: Sequence[StoredArray], beside: StoredArray | None, explicit: Explicit) -> int | None:
-    """The code length that the user, the array ``beside`` the codes or the format of their file says; else None."""
-    if explicit.bits is not None:
-        return explicit.bits
-    if beside is not None:
+def _n_bits(beside: StoredArray | None, explicit: Explicit) -> int | None:
+    """The code length that the user or the array ``beside`` the codes says; else None."""
+    if explicit.bits is None and beside is not None:
         return _check_bits(beside.where, beside.integer())
-    return next((stored.packed_bits for stored in codes if stored.packed_bits is not None), None)
-
-
-def _notes_of_texts(roles: Mapping[str, StoredArray], n_bits: int) -> list[str]:
-    texts = [stored for role, stored in roles.items() if role in CODE_ROLES and is_text(stored)]
-    return [f"{stored.where}: texts of hexadecimal digits or of 0 and 1, read as {n_bits} bits" for stored in texts]
+    return explicit.bits
 
 
 def _check_bits(name: str, n_bits: int) -> int:

@@ -15,7 +15,6 @@ from hashbench.scoring.relevance.labels import (
     Labels,
     class_ids,
     class_names,
-    combinations_note,
     from_labels,
 )
 
@@ -31,16 +30,13 @@ def read(labels: StoredLabels, names: ClassNames | None = None) -> tuple[Labels,
     """
     stored = labels.stored
     where = stored.where
-    notes: list[str] = []
     if is_text(stored):
         texts = _texts(where, stored.whole().ravel())
         if names is None:
             names = class_names(texts)
-            if (note := combinations_note(names.tolist())) is not None:
-                notes.append(f"{where}: {note}")
-        return class_ids(texts, names), names, notes
+        return class_ids(texts, names), names, []
     if labels.is_ids:  # which a file may have as [n, 1] or [1, n]
-        return _whole_numbers(where, stored.whole().ravel()), None, notes
+        return _whole_numbers(where, stored.whole().ravel()), None, []
     hot = np.empty(stored.shape, np.uint8)
     n_negative = 0
     for at, slab in stored.slabs():
@@ -49,8 +45,7 @@ def read(labels: StoredLabels, names: ClassNames | None = None) -> tuple[Labels,
             raise HashbenchError(f"{where}: multi-hot labels [n, labels] are 0 or 1 (or -1 or 1); others are in it")
         hot[at] = slab == 1
         n_negative += int(np.count_nonzero(absent))
-    if n_negative:
-        notes.append(f"{where}: {n_negative} labels are -1, read as absent")
+    notes = [f"{where}: {n_negative} labels are -1, read as absent"] if n_negative else []
     return hot, None, notes
 
 

@@ -52,10 +52,6 @@ class SavedCodes:
         """Number of items in the database."""
         return len(self.database)
 
-    def pieces(self) -> Iterator[tuple[Codes, LabelRelevance | NeighbourRelevance]]:
-        """The database codes and the relevance of all queries to them, as the one piece of a database."""
-        yield self.database, self.relevance
-
     def ids_in_database(self) -> int | None:
         """The number of queries whose id a database item has too; None where the file does not name both."""
         if self.query_ids is None or self.database_ids is None:
@@ -81,19 +77,22 @@ class UnreadCodes:
 
     def load(self) -> SavedCodes:
         """All of it in memory."""
-        query, database, notes = _codes.read(self.codes, self.bit_order)
+        (query, database), notes = self.read_codes()
         query_labels, names, query_notes = _labels.read(self.codes.labels[0])
         database_labels, _, database_notes = _labels.read(self.codes.labels[1], names)
         relevance = _labels.relevance_between(query_labels, database_labels)
         notes = [*self.notes, *notes, *query_notes, *database_notes]
         return SavedCodes(query, database, relevance, tuple(notes), *self.whole_ids(), class_names=names)
 
+    def read_codes(self) -> tuple[list[Codes], list[str]]:
+        """The codes of the queries and of the database, and notes about their values."""
+        return _codes.read(self.codes.sides, self.codes.n_bits, self.bit_order)
+
     def whole_ids(self) -> tuple[Ids | None, Ids | None]:
         """The ids of the queries and of the database; None for a side without."""
         query_ids, database_ids = self.ids
-        codes = self.codes
-        query = _labels.checked_ids(query_ids, codes.query.shape[0])
-        return query, _labels.checked_ids(database_ids, codes.database.shape[0])
+        query, database = self.codes.sides
+        return _labels.checked_ids(query_ids, query.shape[0]), _labels.checked_ids(database_ids, database.shape[0])
 
 
 def regrouped(pieces: Iterable[NDArray[Any]], n: int) -> Iterator[NDArray[Any]]:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from hashbench.foundation.errors import HashbenchError, printable, retold
+from hashbench.foundation.parallel import slices
 
 SLAB_BYTES = 4 << 20
 BOMB_BYTES = 256 << 20
@@ -93,6 +94,16 @@ class StoredArray:
         if self.shape not in ((), (1,), (1, 1)) or self.dtype.kind not in "ui":
             raise HashbenchError(f"{self.where}: {self.dtype} of shape {self.shape}: one integer is expected")
         return int(self.small().item())
+
+
+def in_memory(where: str, name: str, array: NDArray[Any], packed_bits: int | None = None) -> StoredArray:
+    """An array whose values are in memory already."""
+    rows = array.reshape(array.shape or (1,))
+
+    def parts(n: int) -> Iterator[NDArray[Any]]:
+        return (rows[part] for part in slices(len(rows), n))
+
+    return StoredArray(where, name, array.shape, array.dtype, parts, packed_bits=packed_bits)
 
 
 Arrays = Mapping[str, Callable[[], StoredArray]]  # by key; calling one reads the array's header

@@ -27,21 +27,15 @@ def arrays(path: Path) -> Arrays:
 def _stored(path: Path) -> StoredArray:
     with path.open("rb") as file:
         kind, n_bits, width, n_items, _, _, n_bytes = HEADER.unpack(file.read(HEADER.size))
-    if kind != FLAT:
-        shown = printable(kind.decode("latin-1"))
-        raise HashbenchError(f"{path}: an index of faiss of the kind {shown}: that of an IndexBinaryFlat is read")
-    if n_items == 0:
-        raise HashbenchError(f"{path}: no codes: an index of one or more is expected")
     size = path.stat().st_size - HEADER.size
-    if n_items < 1 or width < 1 or n_bits != 8 * width or not n_items * width == n_bytes == size:
-        raise HashbenchError(
-            f"{path}: cannot be read: {size} bytes for {n_items} codes of {width} bytes, {n_bits} bits"
-        )
+    is_whole = n_items > 0 and width > 0 and n_bits == 8 * width and n_items * width == n_bytes == size
+    if kind != FLAT or not is_whole:
+        about = f"{printable(kind.decode('latin-1'))}, {n_items} codes of {width} bytes, {n_bits} bits, in {size} bytes"
+        raise HashbenchError(f"{path}: {about}: one code or more of an IndexBinaryFlat (IBxF) is expected")
     shape = (n_items, width)
     dtype = np.dtype(np.uint8)
-    where = f"{path}: {printable(path.stem)}"
     return StoredArray(
-        where,
+        f"{path}: {printable(path.stem)}",
         path.stem,
         shape,
         dtype,

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from hashbench.foundation.errors import HashbenchError, printable
 from hashbench.foundation.lazy import Lazy
 from hashbench.foundation.parallel import slices
-from hashbench.scoring.codes.files._stored import Arrays, StoredArray, refuse_bomb
+from hashbench.scoring.codes.files._stored import Arrays, StoredArray, in_memory, refuse_bomb
 
 if TYPE_CHECKING:
     import h5py
@@ -28,24 +28,20 @@ def recognises(head: bytes) -> bool:
 
 def arrays(path: Path) -> Arrays:
     """The data sets of the file's first level."""
-    with _opened(path) as file:
+    with h5py.File(path, "r") as file:
         names = list(file)
     return {name: partial(_stored, path, name) for name in names if not name.startswith("#")}
 
 
 def attributes(path: Path) -> dict[str, str]:
     """The texts among the attributes of the file itself."""
-    with _opened(path) as file:
+    with h5py.File(path, "r") as file:
         return {name: value for name, value in file.attrs.items() if isinstance(value, str)}
-
-
-def _opened(path: Path) -> "h5py.File":
-    return h5py.File(path, "r")
 
 
 def _stored(path: Path, name: str) -> StoredArray:
     where = f"{path}: {printable(name)}"
-    with _opened(path) as file:
+    with h5py.File(path, "r") as file:
         if not isinstance(file.get(name, getlink=True), h5py.HardLink):
             raise HashbenchError(f"{where}: a link, which may lead out of the file: the data set itself is expected")
         dataset = file[name]
@@ -56,18 +52,14 @@ def _stored(path: Path, name: str) -> StoredArray:
         refuse_bomb(where, dataset.nbytes, dataset.id.get_storage_size())
         if h5py.check_string_dtype(dataset.dtype) is not None:
             texts = dataset.asstr("utf-8")[()].astype(np.str_)
-            return StoredArray(where, name, texts.shape, texts.dtype, lambda n: _parts(texts, n))
+            return in_memory(where, name, texts)
         is_of_matlab = "MATLAB_class" in dataset.attrs
         read = partial(_slabs, path, name)
         return StoredArray(where, name, dataset.shape, dataset.dtype, read, is_transposed=is_of_matlab)
 
 
-def _parts(texts: NDArray[np.str_], n: int) -> Iterator[NDArray[Any]]:
-    return (texts[rows] for rows in slices(len(texts), n))
-
-
 def _slabs(path: Path, name: str, n: int) -> Iterator[NDArray[Any]]:
-    with _opened(path) as file:
+    with h5py.File(path, "r") as file:
         dataset = file[name]
         if not dataset.shape:
             yield np.reshape(dataset[()], 1)

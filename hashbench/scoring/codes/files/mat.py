@@ -1,6 +1,9 @@
 """``.mat`` of versions 5 to 7, MATLAB's own format, as SciPy reads it: each variable as a whole."""
 
+import os
+import struct
 import warnings
+import zlib
 from collections.abc import Iterator
 from functools import partial
 from math import prod
@@ -20,6 +23,12 @@ INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uin
 # by MATLAB's name of a class of matrices
 TYPES = {"double": "float64", "single": "float32", "logical": "uint8", **{name: name for name in INTEGERS}}
 
+NUMERIC = range(6, 16)  # the classes of matrices of numbers
+NUMBERS = (*range(1, 8), 9, 12, 13)  # the types in which a file holds their values
+COMPRESSED = 15
+SMALL = 1 << 16  # from here on a type holds the size too
+HEAD_BYTES = 1 << 16  # of a variable; its class, its shape and its name are in them
+
 
 def recognises(head: bytes) -> bool:
     """True where a file that begins with ``head`` is of version 5 to 7."""
@@ -28,8 +37,30 @@ def recognises(head: bytes) -> bool:
 
 def arrays(path: Path) -> Arrays:
     """The variables of the file, of which only matrices of real numbers can be read."""
+    _check_types(path)
     heads = scipy_io.whosmat(path, appendmat=False)
     return {name: partial(_stored, path, name, shape, kind) for name, shape, kind in heads}
+
+
+def _check_types(path: Path) -> None:
+    """Raises ValueError where a variable's values have a type that MATLAB has not: at that SciPy ends the process."""
+    with path.open("rb") as file:
+        order = "<" if file.read(128).endswith(b"IM") else ">"
+        while len(tag := file.read(8)) == 8:
+            kind, size = struct.unpack(f"{order}II", tag)
+            head = file.read(min(size, HEAD_BYTES))
+            file.seek(size - len(head), os.SEEK_CUR)
+            if kind == COMPRESSED:
+                head = zlib.decompressobj().decompress(head, HEAD_BYTES)[8:]
+            at = 0
+            for _ in ("its class", "its shape", "its name"):
+                kind, size = struct.unpack_from(f"{order}II", head, at)
+                at += 8
+                if kind < SMALL:  # else up to 4 bytes stand in the tag itself
+                    at += -(-size // 8) * 8
+            matrix_class = struct.unpack_from(f"{order}I", head, 8)[0] & 0xFF
+            if matrix_class in NUMERIC and struct.unpack_from(f"{order}I", head, at)[0] % SMALL not in NUMBERS:
+                raise ValueError("damaged: the values of a matrix are no numbers")
 
 
 def matrix(file: Path | BinaryIO, name: str) -> NDArray[Any]:

@@ -7,8 +7,7 @@ from zipfile import ZipFile, is_zipfile
 
 from hashbench.foundation.errors import HashbenchError, printable
 from hashbench.foundation.lazy import Lazy
-from hashbench.foundation.parallel import slices
-from hashbench.scoring.codes.files._stored import Arrays, StoredArray
+from hashbench.scoring.codes.files._stored import Arrays, StoredArray, in_memory
 
 if TYPE_CHECKING:
     import torch
@@ -17,7 +16,6 @@ else:
 
 LEGACY = b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19"
 PICKLES = tuple(bytes([0x80, protocol]) for protocol in range(2, 6))
-SUFFIXES = (".pkl", ".pickle")  # where the first bytes say nothing
 
 
 def recognises(head: bytes) -> bool:
@@ -80,5 +78,4 @@ def _stored(path: Path, name: str, tensor: Any) -> StoredArray:
     if tensor.dtype == torch.bfloat16:
         tensor = tensor.float()
     array = tensor.detach().resolve_conj().resolve_neg().numpy()
-    rows = array.reshape(array.shape or (1,))
-    return StoredArray(where, name, array.shape, array.dtype, lambda n: (rows[part] for part in slices(len(rows), n)))
+    return in_memory(where, name, array)

@@ -29,7 +29,7 @@ from hashbench.scoring.codes.files import (
     names_in,
     parted,
 )
-from hashbench.showing.export.codes import faiss, milvus, numpy, pgvector, sqlite_vec, usearch
+from hashbench.showing.export.codes import faiss, milvus, numpy, pgvector, sentence_transformers, sqlite_vec, usearch
 from hashbench.showing.export.codes._target import Target, table_of
 from hashbench.showing.export.folder import whole_folder
 
@@ -40,6 +40,7 @@ TARGETS = {
     "milvus": milvus.TARGET,
     "numpy": numpy.TARGET,
     "pgvector": pgvector.TARGET,
+    "sentence-transformers": sentence_transformers.TARGET,
     "sqlite-vec": sqlite_vec.TARGET,
     "usearch": usearch.TARGET,
 }

@@ -26,7 +26,7 @@ def write(codes: Codes, path: Path, _table: str) -> None:
 
 TARGET = Target(
     file="codes.npy",
-    about="an array `uint8[n, bytes]` of `numpy.packbits`, which sentence-transformers calls `ubinary`",
+    about="an array `uint8[n, bytes]` of `numpy.packbits`",
     write=write,
     needs="'numpy>=2'",
     example=EXAMPLE,

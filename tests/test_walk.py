@@ -75,7 +75,7 @@ LEFT_OUT = {
     "hashbench run sparse_hash_table1@cpu": HOURS,
     "hashbench run sparse_hash_table2 --minutes 12": HOURS,  # test_slices
     "hashbench train structhash mnist --protocol structhash --bits 64": HOURS,
-    "hashbench eval results/runs/RUN/codes.npz --weights bit_weights --metric ap --metric ndcg@100": HOURS,
+    "hashbench eval results/runs/RUN/codes.npz --weights results/runs/RUN/codes.npz --metric ap --metric ndcg@100": HOURS,
     "hashbench train skip-pca digits --protocol s1 --bits 16": OWN,  # test_outside_packages runs it
     "hashbench train skip-pca digits --protocol s1 --bits 16 --set skip=2": OWN,
     "hashbench eval codes.npz --metric success@r2 --metric ap": OWN,

@@ -28,6 +28,7 @@ NETWORK = "needs the internet"
 HOURS = "takes minutes to hours"
 OWN = "needs data or a package that the page makes"
 CIFAR10 = "hashbench train talr-ap cifar10 --protocol s1 --bits 32"
+CODES = "results/runs/RUN/codes.npz"
 BACKBONE = "resnet9-w32-cifar100-s0"
 FINE_TUNED = f"{CIFAR10} --model resnet9 --weights {BACKBONE}"
 LEFT_OUT = {
@@ -75,7 +76,7 @@ LEFT_OUT = {
     "hashbench run sparse_hash_table1@cpu": HOURS,
     "hashbench run sparse_hash_table2 --minutes 12": HOURS,  # test_slices
     "hashbench train structhash mnist --protocol structhash --bits 64": HOURS,
-    "hashbench eval results/runs/RUN/codes.npz --weights results/runs/RUN/codes.npz --metric ap --metric ndcg@100": HOURS,
+    f"hashbench eval {CODES} --weights {CODES} --metric ap --metric ndcg@100": HOURS,
     "hashbench train skip-pca digits --protocol s1 --bits 16": OWN,  # test_outside_packages runs it
     "hashbench train skip-pca digits --protocol s1 --bits 16 --set skip=2": OWN,
     "hashbench eval codes.npz --metric success@r2 --metric ap": OWN,

@@ -18,8 +18,8 @@ FORM = ".3f"
 COLUMNS = ("", "less than the highest by", "95% interval", "p (Holm)")
 SOURCE: Text = ("Written from the stored rows by ", Code("hashbench table --all --write"), "; do not edit.")
 TEST = (
-    "A difference is that of the highest mean of a column and the mean of the line. The interval (95%) and p are those "
-    "of the paired bootstrap over splits and their queries; p is corrected by Holm for all lines of its column."
+    "A difference is that of the highest mean of a column and the mean of the line, with its 95% interval by the "
+    "paired t-test over splits; p is corrected by Holm for all lines of its column."
 )
 
 

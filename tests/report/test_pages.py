@@ -23,7 +23,7 @@ MEANS = [0.60, 0.71, 0.75]  # of the rows of a sample; the fourth is not measure
 @pytest.fixture
 def table() -> Table:
     """A table of four rows on five splits, with the AP of each query of three."""
-    declared = sample_spec(groups=[SAMPLE["groups"][0]]).on_splits(5)
+    declared = sample_spec(groups=[SAMPLE["groups"][0]], repeats="splits")
     rows = []
     for line, mean in enumerate(MEANS):
         rows += [fake_row(declared.cells[3 * line], s or 0, split_seed=s, ap=mean) for s in (None, 1, 2, 3, 4)]

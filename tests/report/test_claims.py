@@ -1,25 +1,31 @@
-"""Each claim of results/REPORT.md holds by a bootstrap of this file, from the stored values of each query.
+"""Each claim of results/REPORT.md holds by the t-test of SciPy, from the stored values of each query.
 
-A claim stands behind its sentence, in a comment that no reader sees:
+A claim stands behind its sentence, in a comment that no reader sees, with names that another comment explains:
 
-    <!-- claim: TABLE | SECTION | COLUMN | A > B; C; D @ OTHER SECTION -->
+    <!-- claim: PLACE, COLUMN: A > B; C @ OTHER PLACE; D @ OTHER PLACE, OTHER COLUMN -->
+    <!-- cells:
+    PLACE: TABLE | SECTION
+    -->
 
-A, B, C and D are rows: A is above each of the others, after Holm's correction for their number. A row of another
-section is followed by @ and its title. A difference with its interval, .123 (.100 to .146), is that of the next claim,
-which is of two rows.
+A to D are rows. A is above each of the others, by Holm's correction for all comparisons of its section of the report.
+"A - B" states a difference without a claim. A difference with its interval, .123 (.100 to .146), is that of the claim
+behind it, by the paired t-test over splits. Where fewer than two splits have the values of each query, only a
+difference can be stated, by Welch's t over runs: .123 (.100 to .146, seeds).
 """
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator
-from functools import lru_cache
-from itertools import combinations
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain, combinations
 from math import sqrt
 from statistics import fmean, variance
 
 import numpy as np
 import pytest
-from scipy.stats import ttest_ind
+from scipy.special import stdtrit
+from scipy.stats import ttest_1samp, ttest_ind
 from support import committed
 from support.fake_rows import SAMPLE, fake_hash, fake_row, sample_spec
 from support.toy_root import REPOSITORY
@@ -28,110 +34,130 @@ from hashbench.foundation.config import canonical_json
 from hashbench.running.runs import query_scores
 from hashbench.scoring.evaluation.paired import compare_paired
 from hashbench.showing.tables.collect import collect
-from hashbench.showing.tables.table import Table
+from hashbench.showing.tables.table import Table, TableCell
 
 Load = Callable[[str, str], np.ndarray | None]  # of a run and a measure, such as AP: its value for each query
-SAMPLES = 2000
+Tables = Callable[[str], Table]
+Place = tuple[str, str, str, str]  # a table, and a section, a row and a column of it
 LEVEL = 0.05
+NUMBER = r"-?\d*\.\d{3}"
+INTERVAL = re.compile(rf"({NUMBER}) \(({NUMBER}) to ({NUMBER})(, seeds)?\)")
 CLAIM = re.compile(r"<!-- claim: (.*?) -->", re.DOTALL)
-INTERVAL = re.compile(r"(\.\d{3}) \((\.\d{3}) to (\.\d{3})\)[^<]*<!-- claim: (.*?) -->", re.DOTALL)
+STATED = re.compile(rf"{INTERVAL.pattern}{CLAIM.pattern}", re.DOTALL)
+PLACE = re.compile(r"^(\w+): (\w+) \| (.*)$", re.MULTILINE)
 
 
-def false_claims(text: str, table_called: Callable[[str], Table], load: Load) -> list[str]:
-    """The claims of a text that do not hold, each with the reason."""
-    return [fault for claim in CLAIM.findall(text) for fault in faults(" ".join(claim.split()), table_called, load)]
+@dataclass(frozen=True)
+class Report:
+    """A text with claims, the tables that they are about, and the values of each query."""
+
+    text: str
+    tables: Tables
+    load: Load
+
+    @cached_property
+    def places(self) -> dict[str, tuple[str, str]]:
+        """The table and the section behind each name."""
+        return {name: (table, section) for name, table, section in PLACE.findall(self.text)}
+
+    def cell(self, place: Place) -> TableCell:
+        """The cell at a place; raises KeyError where there is none."""
+        name, title, row, column = place
+        (cells,) = (section.cells for section in self.tables(name).sections if section.title == title)
+        return cells[row, column]
+
+    def comparisons(self, claim: str) -> Iterator[tuple[Place, Place, bool]]:
+        """The places of two cells, and whether the first is claimed to be above the second, for each pair."""
+        name, column, order = re.split(r", |: ", " ".join(claim.split()), maxsplit=2)
+        above, sign, others = re.split(r" ([>-]) ", order, maxsplit=1)
+        for other in others.split("; "):
+            row, _, elsewhere = other.partition(" @ ")
+            other_name, _, other_column = (elsewhere or name).partition(", ")
+            below = (*self.places[other_name], row, other_column or column)
+            yield (*self.places[name], above, column), below, sign == ">"
+
+    def differences(self, above: Place, below: Place) -> list[np.ndarray]:
+        """The differences of the queries, for each split that both cells have."""
+        of_above = self._scores(self.cell(above))
+        of_below = self._scores(self.cell(below))
+        both = sorted(of_above.keys() & of_below.keys())
+        pairs = [of_above[split].astype(float) - of_below[split] for split in both]
+        return [pair[~np.isnan(pair)] for pair in pairs]
+
+    def _scores(self, cell: TableCell) -> dict[str, np.ndarray]:
+        of_splits = defaultdict(list)
+        for run in () if cell.measured is None else cell.measured.rows:
+            scores = self.load(run.run, cell.declared.measure or "")
+            if scores is not None:
+                of_splits[run.ids_sha256].append(scores)
+        return {split: np.mean(scores, axis=0) for split, scores in of_splits.items()}
+
+    def interval(self, claim: str) -> tuple[float, float, float, str]:
+        """The difference of the two cells of a claim, its interval, and the word for runs that are its unit."""
+        ((above, below, _),) = self.comparisons(claim)
+        pairs = self.differences(above, below)
+        if len(pairs) >= 2:
+            stated = compare_paired(pairs, [np.zeros(len(pair)) for pair in pairs])
+            return stated.difference, stated.low, stated.high, ""
+        runs_above, runs_below = (self.cell(place).measured for place in (above, below))
+        assert runs_above is not None and runs_below is not None
+        return *welch(runs_above.values, runs_below.values), ", seeds"
+
+    def faults(self) -> Iterator[str]:
+        """Each claim that does not hold, with the reason; the sections of the report are the questions."""
+        for question in re.split(r"^## ", self.text, flags=re.MULTILINE):
+            p_values: dict[tuple[Place, Place], float] = {}
+            claimed: set[tuple[Place, Place]] = set()
+            for above, below, is_claimed in chain.from_iterable(map(self.comparisons, CLAIM.findall(question))):
+                pairs = self.differences(above, below)
+                if is_claimed:
+                    claimed.add((above, below))
+                if len(pairs) >= 2:
+                    test = ttest_1samp([pair.mean() for pair in pairs], 0)
+                    p_values[above, below] = test.pvalue
+                    low = test.confidence_interval(1 - LEVEL).low
+                    if is_claimed and low <= 0:
+                        yield f"{above} > {below}: the 95% interval begins at {low:.4f}"
+                elif is_claimed:
+                    yield f"{above} > {below}: the values of each query are kept of {len(pairs)} splits of both"
+            corrected = 0.0
+            for rank, places in enumerate(sorted(p_values, key=lambda places: p_values[places])):
+                corrected = max(corrected, p_values[places] * (len(p_values) - rank))
+                if corrected >= LEVEL and places in claimed:
+                    yield f"{' > '.join(map(str, places))}: p = {corrected:.3f} after Holm"
 
 
-def faults(claim: str, table_called: Callable[[str], Table], load: Load) -> Iterator[str]:
-    name, section, column, order = claim.split(" | ")
-    above, _, others = order.partition(" > ")
-    below = others.split("; ")
-    p_values = []
-    for row in below:
-        pairs = differences(table_called(name), section, column, above, row, load)
-        if len(pairs) < 2:
-            yield f"{claim}: {row}: the values of each query are kept of {len(pairs)} splits of both"
-            return
-        low, p = bootstrap(pairs)
-        p_values.append(p)
-        if low <= 0:
-            yield f"{claim}: {row}: the 95% interval begins at {low:.4f}"
-    for rank, p in enumerate(sorted(p_values)):
-        if p * (len(below) - rank) >= LEVEL:
-            yield f"{claim}: p = {p * (len(below) - rank):.3f} after Holm"
-            return
+def welch(a: Sequence[float], b: Sequence[float]) -> tuple[float, float, float]:
+    """The difference of two means with its 95% interval, without equal variances."""
+    squares = [variance(values) / len(values) for values in (a, b)]
+    of_each = [square**2 / (len(values) - 1) for square, values in zip(squares, (a, b), strict=True)]
+    freedom = sum(squares) ** 2 / sum(of_each)
+    half = stdtrit(freedom, 1 - LEVEL / 2) * sqrt(sum(squares))
+    difference = fmean(a) - fmean(b)
+    return difference, difference - half, difference + half
 
 
-def differences(
-    table: Table, section: str, column: str, above: str, below: str, load: Load
-) -> list[np.ndarray]:  # of each split that both have
-    of_above = scores_of(table, section, column, above, load)
-    of_below = scores_of(table, section, column, below, load)
-    both = sorted(of_above.keys() & of_below.keys())
-    pairs = [of_above[split].astype(float) - of_below[split] for split in both]
-    return [pair[~np.isnan(pair)] for pair in pairs]
-
-
-def scores_of(table: Table, section: str, column: str, row: str, load: Load) -> dict[str, np.ndarray]:
-    row, _, other_section = row.partition(" @ ")
-    (cells,) = (each.cells for each in table.sections if each.title == (other_section or section))
-    measured = cells[row, column].measured
-    measure = cells[row, column].declared.measure
-    of_splits = defaultdict(list)
-    for run in () if measured is None else measured.rows:
-        scores = load(run.run, measure or "")
-        if scores is not None:
-            of_splits[run.ids_sha256].append(scores)
-    return {split: np.mean(scores, axis=0) for split, scores in of_splits.items()}
-
-
-def bootstrap(pairs: list[np.ndarray]) -> tuple[float, float]:
-    """The lower end of the 95% interval and the two-sided p: splits, then the queries of each, are drawn one by one."""
-    n = len(pairs)
-    means = [pair.mean() for pair in pairs]
-    mean = np.mean(means)
-    error = np.std(means, ddof=1) / sqrt(n)
-    drawn = np.empty((SAMPLES, n))
-    for pair, (places, counts) in zip(pairs, resamples(tuple(map(len, pairs))), strict=True):
-        drawn[places] = counts @ pair / len(pair)
-    t_of_samples = np.abs(drawn.mean(axis=1) - mean) / (drawn.std(axis=1, ddof=1) / sqrt(n))
-    low = mean - np.quantile(t_of_samples, 1 - LEVEL) * error
-    n_larger = (t_of_samples >= abs(mean) / error).sum()
-    return float(low), (n_larger + 1) / (SAMPLES + 1)
-
-
-@lru_cache(maxsize=1)
-def resamples(n_queries: tuple[int, ...]) -> list[tuple[np.ndarray, np.ndarray]]:
-    """For each split, where it is drawn, [SAMPLES, splits], and how often each of its queries then is."""
-    rng = np.random.default_rng(7)
-    n = len(n_queries)
-    splits = np.empty((SAMPLES, n), np.int64)
-    counts: list[list[np.ndarray]] = [[] for _ in n_queries]
-    for sample in range(SAMPLES):
-        splits[sample] = rng.integers(n, size=n)
-        for split in splits[sample]:
-            queries = rng.integers(n_queries[split], size=n_queries[split])
-            counts[split].append(np.bincount(queries, minlength=n_queries[split]))
-    return [(splits == split, np.array(counts[split], float)) for split in range(n)]
-
-
-def test_each_claim_of_the_report_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def report(monkeypatch: pytest.MonkeyPatch) -> Report:
     monkeypatch.setenv("HASHBENCH_RESULTS", str(REPOSITORY / "results"))
-    text = (REPOSITORY / "results" / "REPORT.md").read_text(encoding="utf-8")
-    assert false_claims(text, committed.table, load_kept) == []
+    return Report((REPOSITORY / "results" / "REPORT.md").read_text(encoding="utf-8"), committed.table, load_kept)
 
 
-def test_each_interval_of_the_report_is_that_of_its_claim(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HASHBENCH_RESULTS", str(REPOSITORY / "results"))
-    text = (REPOSITORY / "results" / "REPORT.md").read_text(encoding="utf-8")
-    stated = INTERVAL.findall(text)
+def test_each_claim_of_the_report_holds(report: Report) -> None:
+    assert [*report.faults()] == []
+
+
+def test_each_interval_of_the_report_is_that_of_its_claim(report: Report) -> None:
+    stated = STATED.findall(report.text)
     for *numbers, claim in stated:
-        name, section, column, order = " ".join(claim.split()).split(" | ")
-        pairs = differences(committed.table(name), section, column, *order.split(" > "), load_kept)
-        found = compare_paired(pairs, [np.zeros(len(pair)) for pair in pairs])
-        values = found.difference, found.low, found.high
-        assert numbers == [f"{value:.3f}".removeprefix("0") for value in values], claim
-    assert len(stated) == len(re.findall(r"\.\d{3} \(\.\d{3} to \.\d{3}\)", text)) > 0
+        *values, unit = report.interval(claim)
+        assert numbers == [*map(part, values), unit], claim
+    assert len(stated) == len(INTERVAL.findall(report.text)) > 0
+
+
+def part(value: float) -> str:
+    """A number as the report writes it: without the zero of a fraction, and without a sign where it is rounded to 0."""
+    return re.sub(r"^(-?)0\.", r"\1.", f"{value:.3f}").replace("-.000", ".000")
 
 
 def load_kept(run: str, measure: str) -> np.ndarray | None:
@@ -139,8 +165,8 @@ def load_kept(run: str, measure: str) -> np.ndarray | None:
 
 
 # the means of each row on five splits; of the last one no AP is kept
-MEANS = [[0.60] * 5, [0.737, 0.71, 0.738, 0.71, 0.725], [0.75] * 5, [0.9] * 5]
-HEAD = "toy | CIFAR-10 S1 (mAP) | 12 bits |"
+MEANS = [[0.60] * 5, [0.737, 0.70, 0.738, 0.70, 0.73], [0.75] * 5, [0.9] * 5]
+CELLS = "<!-- cells:\ntoy: toy | CIFAR-10 S1 (mAP)\n-->"
 
 
 @pytest.fixture(scope="module")
@@ -163,19 +189,27 @@ def toy() -> tuple[Table, dict[str, np.ndarray]]:
     "claim, fault",
     [
         ("TALR_AP > DPSH*; MIHash", None),
-        ("TALR_AP > MIHash @ CIFAR-10 S1 (mAP)", None),
+        ("TALR_AP > MIHash @ toy; DPSH* @ toy, 12 bits", None),
+        ("MIHash - TALR_AP", None),  # only a difference
         ("MIHash > TALR_AP", "the 95% interval begins at -0.0"),
-        ("TALR_AP > MIHash; MIHash", "after Holm"),  # p of .03 twice
-        ("TALR_AP > DPSH*; Not run", "Not run: the values of each query are kept of 0 splits of both"),
+        ("TALR_AP > MIHash --><!-- claim: toy, 12 bits: MIHash - TALR_AP", "after Holm"),  # p of .03 twice
+        ("TALR_AP > DPSH*; Not run", "the values of each query are kept of 0 splits of both"),
     ],
 )
 def test_a_false_claim_is_found_and_a_true_one_is_not(
     claim: str, fault: str | None, toy: tuple[Table, dict[str, np.ndarray]]
 ) -> None:
     table, scores = toy
-    report = f"One is above others.\n<!-- claim: {HEAD}\n{claim} --> And so on."
-    found = false_claims(report, {"toy": table}.__getitem__, lambda run, _: scores.get(run))
-    assert (found == []) if fault is None else (fault in "".join(found))
+    text = f"One is above others.\n<!-- claim: toy, 12 bits:\n{claim} --> And so on.\n{CELLS}"
+    faults = [*Report(text, {"toy": table}.__getitem__, lambda run, _: scores.get(run)).faults()]
+    assert (faults == []) if fault is None else (fault in "".join(faults))
+
+
+def test_an_interval_over_runs_is_that_of_scipy() -> None:
+    a = [0.31, 0.35, 0.32]
+    b = [0.2, 0.29, 0.21, 0.22]
+    interval = ttest_ind(a, b, equal_var=False).confidence_interval(1 - LEVEL)
+    assert welch(a, b) == pytest.approx((fmean(a) - fmean(b), interval.low, interval.high))
 
 
 def test_the_numbers_of_why_a_claim_is_over_splits_are_those_of_the_rows() -> None:

@@ -27,6 +27,7 @@ from hashbench.showing.figures import (
 )
 from hashbench.showing.ink import Format
 from hashbench.showing.inks.latex import BIBLIOGRAPHY
+from hashbench.showing.report import pages
 from hashbench.showing.report.readme import results_readme
 from hashbench.showing.tables import papers
 from hashbench.showing.tables.cell import CELLS
@@ -66,7 +67,7 @@ def write(
     interval: bool = False,
     broken: Broken = refuse,  # is called for a paper that cannot be read
     every: bool = False,  # of all tables: of those that declare no picture, only pictures that are there are drawn
-    readme: bool = False,  # the overview of ``folder`` is written too
+    readme: bool = False,  # the overview of ``folder`` and the pages behind the report are written too
 ) -> list[Path]:
     """Writes tables and their papers to ``folder``/tables, figures to ``folder``/figures, all or none.
 
@@ -107,8 +108,10 @@ def write(
         texts[bib := folder / "tables" / f"{BIBLIOGRAPHY}.bib"] = papers.all_bibtex(broken)
         written.append(bib)
     if readme:
-        texts[overview := folder / "README.md"] = results_readme(tables)
-        written.append(overview)
+        overviews = {folder / "README.md": results_readme(tables)}
+        overviews |= {folder / "pages" / f"{name}.md": text for name, text in pages.texts(tables).items()}
+        texts |= overviews
+        written += overviews
     with all_or_none():
         _write_changed(texts)
         _draw([one for one in drawn if one.is_outdated])

@@ -22,6 +22,7 @@ FOLDERS: dict[str, str] = {
     "rows/": " has a row for each run, ",
     "tables/": " the tables as Markdown, CSV and picture, ",
     "figures/": " the figures, ",
+    "pages/": " ranked tables with each difference, ",
     "tune/": " the searches of settings, ",
     "evidence/": " histograms of rows, ",
     "weights/": " a network that was trained here, ",

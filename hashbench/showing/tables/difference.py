@@ -19,6 +19,7 @@ class AgainstBest:
 
     n_splits: int
     p: Mapping[Position, float]  # of each line, by Holm's correction for the others; 1 for the best
+    below: Mapping[Position, Paired]  # by how much the best is above each other line
 
     @property
     def best(self) -> set[Position]:
@@ -45,9 +46,9 @@ def against_best(scores_by_line: Mapping[Position, Scores]) -> AgainstBest | Non
         return None
     means = {position: np.mean([np.nanmean(of_split) for of_split in lines[position].values()]) for position in lines}
     best = max(lines, key=lambda position: means[position])
-    others = [position for position in lines if position != best]
-    corrected = holm([compare_scores(lines[best], lines[position]).p for position in others])
-    return AgainstBest(len(shared), {best: 1.0, **dict(zip(others, corrected, strict=True))})
+    below = {position: compare_scores(lines[best], lines[position]) for position in lines if position != best}
+    corrected = holm([paired.p for paired in below.values()])
+    return AgainstBest(len(shared), {best: 1.0, **dict(zip(below, corrected, strict=True))}, below)
 
 
 def compare_scores(a: Scores, b: Scores) -> Paired:

@@ -234,11 +234,3 @@ def test_status_counts_runs_that_several_cells_share_once(hashbench: CommandLine
         "cells       4: 2 measured, 2 not available yet",
         "runs        1: 1 done, 0 failed, 0 missing",
     ]
-
-
-def test_a_table_at_a_budget_is_named_so_and_the_former_option_is_translated(hashbench: CommandLine) -> None:
-    at_budget = hashbench.done("status tiny@full --json").out
-    for words in ("tiny --budget full", "--budget full tiny", "tiny --budget=full"):
-        answer = hashbench.done(f"status {words} --json")
-        assert answer.out == at_budget
-        assert answer.err == "note: --budget of hashbench status is now TABLE@full\n"

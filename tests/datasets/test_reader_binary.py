@@ -53,10 +53,19 @@ def test_idx(tmp_path):
 
 IDX_FAULTS = {
     "labels cut": ({"l": idx(LABELS)[:-1]}, "l: cannot reshape array of size 3 into shape (4,): an idx"),
+    "labels too long": ({"l": idx(LABELS) + b"x"}, "l: cannot reshape array of size 5"),
+    "header cut": ({"l": idx(LABELS)[:7]}, ": an idx file of bytes with 1 axes is expected"),
     "empty": ({"l": b""}, "l: unpack requires a buffer of 8 bytes: an idx file"),
     "floats": ({"l": idx(LABELS, 0xD01)}, "l: it begins with 0xd01"),
+    "images for labels": ({"l": idx(IMAGES)}, ": an idx file of bytes with 1 axes is expected"),
     "a class too many": ({"l": idx(LABELS + 2)}, "l: row 0 has label 5; 0 to 3 exist"),
     "fewer images": ({"l": idx(LABELS), "i": idx(IMAGES[:3])}, "i: images (3, 2, 3); 4 of [2, 3, 1] are due"),
+    "turned images": ({"l": idx(LABELS), "i": idx(IMAGES.transpose(0, 2, 1))}, "i: images (4, 3, 2)"),
+    "images cut": ({"l": idx(LABELS), "i": idx(IMAGES)[:-1]}, "i: cannot reshape array of size 23 into shape (4,2,3)"),
+    "a shape beyond all memory": (
+        {"l": idx(LABELS), "i": struct.pack(">4I", 0x803, 2**31, 2**31, 2**31)},
+        "i: ",
+    ),
 }
 
 
@@ -76,21 +85,22 @@ def stl(n: int) -> tuple[dict[str, bytes], np.ndarray, np.ndarray]:
     return {"y": labels.tobytes(), "X": columns}, images, labels
 
 
-def test_stl10_is_read_column_by_column(tmp_path):
+def test_stl10_is_read_column_by_column_and_in_blocks(tmp_path):
     files, images, labels = stl(2300)
     more, more_images, more_labels = stl(200)
     files |= {name + "2": data for name, data in more.items()}
     items, read_labels, blocks = read(STL, tmp_path, files)
     np.testing.assert_array_equal(items, np.concatenate([images, more_images]))
     np.testing.assert_array_equal(read_labels, np.concatenate([labels, more_labels]).astype(int) - 1)
-    assert blocks == [2300, 200]
+    assert blocks == [1000, 1000, 300, 200]
 
 
 @pytest.mark.parametrize(
     "change, message",
     [
-        (lambda files: {**files, "X": files["X"][:-1]}, "X: 26,999 bytes are not the 1500 images that have a label"),
-        (lambda files: {**files, "y": files["y"][:-1]}, "X: 27,000 bytes are not the 1499 images"),
+        (lambda files: {**files, "X": files["X"][:-1]}, "X: fewer than the 1500 images"),
+        (lambda files: {**files, "X": files["X"] + b"x"}, "X: more than the 1500 images"),
+        (lambda files: {**files, "y": files["y"][:-1]}, "X: more than the 1499 images"),
         (lambda files: {**files, "y": b"\x00" + files["y"][1:]}, "y: row 0 has label 0; 1 to 10 exist"),
         (lambda files: {**files, "y": files["y"][:-1] + b"\x0b"}, "y: row 1499 has label 11; 1 to 10 exist"),
     ],

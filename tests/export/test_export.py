@@ -297,7 +297,7 @@ def test_an_export_encodes_and_searches(trained: TrainedRun, exported: Path, tmp
     for database in (codes.astype(int) * 2 - 1, packed, codes[:, :11], codes[0]):
         with one_line(rf"bits of 0 and 1 are expected, \[n, 12\], .*; {unpacked}"):
             loaded.search(inputs, database=database)
-    with one_line("does not hold n_bits = 12"):
+    with one_line(r"codes of n_bits = 12 are expected"):
         np.save(tmp_path / "other.npy", packed[:, :1])
         loaded.search(inputs, database=tmp_path / "other.npy")
     with one_line(r"^k = 0, .* k of 1 or more is expected"):

@@ -223,7 +223,7 @@ def test_a_missing_extra_is_one_line_and_nothing_is_written(
         ({"source": "damaged.npz"}, "damaged.npz: not a readable .npz file"),
         ({"source": "missing.npz"}, "missing.npz: no such file"),
         ({"source": "codes.npz:other"}, "unknown key 'other'"),
-        ({"layout": "40"}, "uint8 of width 12 does not hold n_bits = 40"),
+        ({"layout": "40"}, "database_codes uint8(20, 12): codes of n_bits = 40 are expected"),
         ({"source": "no_such_run"}, "no_such_run"),
         ({"source": "packed.npy"}, "or --layout BITS"),
     ],

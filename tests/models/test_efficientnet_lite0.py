@@ -9,7 +9,7 @@ reference = pytest.importorskip("efficientnet_lite_pytorch", reason="efficientne
 from support.one_line import one_line  # noqa: E402
 
 from hashbench.learning.models import MODELS  # noqa: E402
-from hashbench.learning.models._layers import Preprocessor  # noqa: E402
+from hashbench.learning.models._layers import Preprocessor, SamePadding  # noqa: E402
 from hashbench.learning.models._weights import fill  # noqa: E402
 from hashbench.running.features import _network, named  # noqa: E402
 
@@ -25,7 +25,7 @@ def theirs() -> "torch.nn.Module":
     return network.eval()
 
 
-@pytest.mark.parametrize("side", [64, 100, 224])  # 100: 25 and 13 pixels, of which an odd zero is at the end
+@pytest.mark.parametrize("side", [64, 128, 224])
 def test_features_are_those_of_the_reference(theirs: "torch.nn.Module", side: int) -> None:
     model = MODELS.get(f"{NAME}_{side}px")
     assert model.pretrained is not None
@@ -42,6 +42,19 @@ def test_features_are_those_of_the_reference(theirs: "torch.nn.Module", side: in
         torch.testing.assert_close(built.module(torch.from_numpy(items)), expected, atol=1e-4, rtol=0)
     assert built.constants["weights_sha256"].startswith("57934424")
     assert built.constants["input"]["size"] == (side, side)
+
+
+@pytest.mark.parametrize("side, kernel, stride", [(7, 3, 2), (8, 3, 2), (8, 5, 2), (5, 5, 1), (9, 5, 2), (1, 3, 2)])
+def test_same_padding_is_tensorflows(side: int, kernel: int, stride: int) -> None:
+    # TensorFlow: ceil(side / stride) windows, and what is odd is padded at the end
+    n_windows = -(-side // stride)
+    missing = max(0, (n_windows - 1) * stride + kernel - side)
+    line = torch.arange(1.0, side + 1).expand(1, 1, side, side)
+    padded = SamePadding(kernel, stride)(line)[0, 0]
+    assert padded.shape == (side + missing, side + missing)
+    assert (padded[:, : missing // 2] == 0).all()
+    assert padded[missing // 2, missing // 2] == 1
+    assert (padded.shape[0] - kernel) // stride + 1 == n_windows
 
 
 def test_batch_normalisation_is_folded_only_where_it_follows_a_convolution() -> None:

@@ -58,7 +58,7 @@ def test_the_time_of_a_table_is_over_with_a_line(hashbench: CommandLine) -> None
     for wrong in ("0", "-1", "nan"):
         code, _, err = hashbench(*table, wrong)
         assert code == 2
-        assert err == f"error: --minutes {wrong}: more than 0 is expected, such as --minutes 12\n"
+        assert err == f"error: --minutes {wrong}: minutes are expected, more than 0 and at most 30,000\n"
     assert hashbench(*table, "12 --ray auto").code == 2
     assert hashbench(*table, "12 --timeout inf").code == 2
     code, _, err = hashbench(*table, 1e-9, "--only bits=24")

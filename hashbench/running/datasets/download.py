@@ -89,10 +89,11 @@ def _make(card: Card, from_dir: Path | None, labels_only: bool) -> Path:
             blocks = READERS.get(card.reader).read(card, Files(members, images))
             return store.write(card, blocks, checksums, labels_only=labels_only)
     except HashbenchError:
-        # a wrong file without a checksum would make every later attempt fail
-        for source, place in zip(sources, places, strict=True):
-            if source.urls and not source.checksums and place == kept / source.file:
-                place.unlink(missing_ok=True)
+        if labels_only or not has_images:  # else the images may be the cause
+            # a wrong file without a checksum would make every later attempt fail
+            for source, place in zip(sources, places, strict=True):
+                if source.urls and not source.checksums and place == kept / source.file:
+                    place.unlink(missing_ok=True)
         raise
 
 

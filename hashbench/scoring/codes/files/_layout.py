@@ -57,7 +57,7 @@ def arrange(where: str, roles: Mapping[str, StoredArray], n_bits: int | None, la
     if stated:  # a text is an item, and so is a row of faiss
         layout = LAYOUTS[0]
         n_bits = n_bits or stated[0]
-    shapes = " and ".join(f"{stored.name} {stored.dtype}{stored.shape}" for stored in codes)
+    shapes = " and ".join(dict.fromkeys(f"{stored.name} {stored.dtype}{stored.shape}" for stored in codes))
     fitting = _fitting(codes, n_bits, layout)
     if not fitting:
         length = f"of n_bits = {n_bits}" if n_bits else f"of the same 1 to {MAX_BITS} bits"

@@ -46,7 +46,7 @@ def command(
     ] = None,
     k: Annotated[int | None, Option("--k", metavar="N", min=1, help="So many of the neighbours are relevant.")] = None,
     weights: Annotated[
-        str | None, Option(metavar="[FILE:]KEY", help="Rank by weights of the bits, or activations.")
+        str | None, Option(metavar="FILE[:KEY]", help="Rank by weights of the bits, or activations.")
     ] = None,
     pairs: Pairs = None,
     per_query: PerQuery = None,

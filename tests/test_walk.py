@@ -76,7 +76,7 @@ LEFT_OUT = {
     "hashbench run sparse_hash_table1@cpu": HOURS,
     "hashbench run sparse_hash_table2 --minutes 12": HOURS,  # test_slices
     "hashbench train structhash mnist --protocol structhash --bits 64": HOURS,
-    f"hashbench eval {CODES} --weights {CODES} --metric ap --metric ndcg@100": HOURS,
+    f"hashbench eval {CODES} --weights {CODES}:bit_weights --metric ap --metric ndcg@100": HOURS,
     "hashbench train skip-pca digits --protocol s1 --bits 16": OWN,  # test_outside_packages runs it
     "hashbench train skip-pca digits --protocol s1 --bits 16 --set skip=2": OWN,
     "hashbench eval codes.npz --metric success@r2 --metric ap": OWN,

@@ -26,10 +26,7 @@ from hashbench.showing.tables.notation import least_to_most
 HEIGHT_IN = 2.2  # of the panels
 N_MARKS = 50  # places of a precision curve that are drawn and written
 MARKS_EVERY = (10, 8)  # points of the line in each panel
-AXES: tuple[dict[str, Any], dict[str, Any]] = (
-    {"xlabel": "retrieved items", "ylabel": "precision", "ylim": (0, None)},
-    {"xlabel": "recall", "ylabel": "precision", "xlim": (0, 1), "ylim": (0, None)},
-)
+X_LABELS = ("retrieved items", "recall")
 EXPLANATION = (
     "{cell}; means over the queries and {runs}. Left: expected over the orders of ties. Right: one point for each "
     "Hamming radius."
@@ -124,9 +121,10 @@ def _draw(series: Mapping[str, _Series], methods: Mapping[str, str], text: str, 
     for label, of_cell in series.items():
         for ax, curve, every in zip(panels, of_cell.curves, MARKS_EVERY, strict=True):
             ax.plot(curve.x, curve.precision, **looks[label], linewidth=1, markersize=3, markevery=every)
-    for ax, properties in zip(panels, AXES, strict=True):
-        ax.set(**properties)
+    for ax, label in zip(panels, X_LABELS, strict=True):
+        ax.set(xlabel=label, ylabel="precision", ylim=(0, None))
         ax.grid(axis="y")
+    panels[1].set_xlim(0, 1)
     legend(figure, line_samples(looks))
     explain(figure, text)
 

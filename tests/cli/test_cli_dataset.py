@@ -331,7 +331,7 @@ def test_tables_of_one_s_own_take_it(flowers: Path, hashbench: CommandLine, here
 
 
 def test_the_page_shows_what_is_printed(hashbench: CommandLine) -> None:
-    page = (REPOSITORY / "docs" / "datasets.md").read_text()
+    page = (REPOSITORY / "docs" / "images.md").read_text()
     (block,) = re.findall(r"```text\n\$ (python -c .*?)```", page, re.DOTALL)
     make, command, *shown = block.splitlines()
     exec(shlex.split(make)[2], {})

@@ -48,7 +48,7 @@ def test_the_bits_are_those_of_the_whole(
 
 
 @pytest.mark.parametrize(
-    "items, said",
+    "items, message",
     [
         (None, "name one, or name a FILE.npz with --out"),
         (".", "name one, or name a FILE.npz with --out"),

@@ -131,10 +131,7 @@ def steps_of(block: str) -> list[Step]:
 
 # the page of the GPU box takes days, and so do the commands behind the results
 WALKED = [
-    (page, step)
-    for page in PAGES
-    if page.name != "gpu-box.md" and "results" not in page.parts
-    for step in steps(page)
+    (page, step) for page in PAGES if page.name != "gpu-box.md" and "results" not in page.parts for step in steps(page)
 ]
 
 

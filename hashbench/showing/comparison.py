@@ -92,7 +92,7 @@ def compare_lines(table: str, lines: Lines) -> Sheet:
             raise HashbenchError(f"table {table}, {names[a]} and {names[b]}: {fault}: {advice}")
         pairs.append({lines.metric: compare_scores(scores[a], scores[b])})
     differences = _differences(names, pairs)
-    values = {"over": "splits and queries", "table": table, "section": lines.section, "column": lines.column}
+    values = {"over": "splits", "table": table, "section": lines.section, "column": lines.column}
     where = ", ".join(filter(None, (table, lines.section, lines.column)))
     grids = [Grid([*zip(ascii_uppercase, names, strict=False)]), _grid(differences)]
     claims = [claim(entry.a, entry.b, entry.paired, entry.p_holm) for entry in differences]

@@ -17,7 +17,10 @@ def batch(m: int, bits: int, seed: int) -> tuple[Tensor, Tensor]:
     generator = torch.Generator().manual_seed(seed)
     label = torch.randint(4, (m,), generator=generator)
     relaxed = torch.tanh(torch.randn(m, bits, generator=generator, dtype=torch.float64))
-    return relaxed, (label[:, None] == label).long()
+    relevance = (label[:, None] == label).long()
+    relevance[0] = 1  # a query without an irrelevant example is left out
+    relevance[:, 0] = 1
+    return relaxed, relevance
 
 
 @pytest.mark.parametrize("n_bins", [None, 3, 8])

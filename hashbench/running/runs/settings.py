@@ -4,7 +4,7 @@
 trained in one task, for all methods, and in ``[methods.X]`` what method X was tuned to there.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -261,7 +261,7 @@ def _of_files(
         raise unknown(f"recipe of {name}", recipe, [OUR_DEFAULTS, *tuned(name)])
     typed = {key: Sourced(value, "command line") for key, value in choosing}
     is_deep = issubclass(method.settings, DeepSettings)
-    general = {**_of_method(name, names, without=SETTLED), **typed}
+    general = {**_of_method(name, names), **typed}
     if is_deep and "model" not in general:
         general = {**_default_network(names, general), **general}
     has_model = "model" in method.settings.model_fields
@@ -365,11 +365,11 @@ def has_conditions_on_bits(method: str) -> bool:
     return any(variant.when.bits is not None for variant in method_file(method).variants)
 
 
-def _of_method(method: str, names: Mapping[str, str], without: Iterable[str] = ()) -> dict[str, Sourced]:
-    """The values of the method's file for ``names``, but none with a condition on ``without``; later ones win."""
+def _of_method(method: str, names: Mapping[str, str]) -> dict[str, Sourced]:
+    """The values of the method's file for ``names``; later ones win."""
     values = dict[str, Sourced]()
     for when, layer in _layers_of_method(method):
-        if when.items() <= names.items() and not when.keys() & set(without):
+        if when.items() <= names.items():
             values |= layer
     return values
 

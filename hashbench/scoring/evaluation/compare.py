@@ -66,7 +66,7 @@ def check_names(names: str | Sequence[str]) -> Metrics:
     """The metrics; raises HashbenchError for one that is no mean over queries of their own."""
     parsed = Metrics.parse(names)
     for metric in parsed.where(lambda metric: metric.entry.needs_all_queries):
-        why = "its value for a query depends on the other queries, so queries cannot be resampled"
+        why = "its value for a query depends on the other queries, so it has no differences of queries"
         raise HashbenchError(f"metric '{metric}': {why}: name a metric of single queries, such as ap")
     return parsed
 

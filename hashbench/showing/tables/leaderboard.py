@@ -141,7 +141,7 @@ class Panel:
             yield f"Score: {self.measure}."
         yield self.rests_on
         for task, methods in self.not_below.items():
-            test = "by the paired test over splits and queries, corrected by Holm"
+            test = "by the paired t-test over splits, corrected by Holm"
             yield f"{task.title}: not significantly below the highest score, {test}: {', '.join(methods)}."
         if self.not_ranked:
             named = "; ".join(f"{method} {why}" for method, why in self.not_ranked.items())

@@ -27,9 +27,9 @@ def command(
     """Show which cells of a table are done, partly done, failed, missing or not available yet: a sign for each cell.
 
     A cell is done when all its runs are; cells that show several metrics of a run share it. Without TABLE: a line for
-    each table, and for each figure that has cells of its own: cells measured, runs done and failed, hours left, and the
-    data sets and weights that its missing runs need and that are not here. The hours are those that runs of the same
-    method, data set and code size took before, one at a time.
+    each table, and for each figure that has cells of its own: cells measured, runs done and failed, hours left; with
+    TABLE also the data sets and weights that its missing runs need and that are not here. The hours are those that
+    runs of the same method, data set and code size took before, one at a time.
     """
     store = rows_read()
     cut_off = list(interrupted(store, program(context)))

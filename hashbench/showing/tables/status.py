@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from typing import Any, Literal
 
 from hashbench.running.runs.interrupted import Interrupted
@@ -64,7 +65,13 @@ class TableStatus:
     cells: Mapping[str, CellStatus]  # by their run_key
     hours_left: float  # that the missing and the failed runs will take, one after the other
     n_unknown: int  # of these runs: no past run tells how long they take
-    inputs: Sequence[str]  # what they need and is not here: data sets, weights, packages
+    todo: Sequence[Run]  # these runs
+
+    @cached_property
+    def inputs(self) -> list[str]:
+        """What these runs need and is not here: data sets, weights, packages. Weights need PyTorch, so it is slow."""
+        inputs = [need.name for needs in missing_inputs(self.todo).values() for need in needs]
+        return list(dict.fromkeys(inputs))
 
     def counts(self) -> dict[str, int]:
         """The number of runs that are done, failed and missing, and of the table's cells that cannot be run yet."""
@@ -86,7 +93,7 @@ class TableStatus:
             seeds = 1
         cells = {"n_cells": len(self.spec.cells), "n_cells_measured": self.cell_states()["done"]}
         named = {"table": self.spec.name, "seeds": seeds, "splits": splits}
-        return {**named, **cells, **self.counts(), **left, "to_get": ", ".join(self.inputs)}
+        return {**named, **cells, **self.counts(), **left}
 
     def hours(self) -> str:
         """The hours left: ``unknown`` where no past run tells, ``> 1.5`` where none tells of some."""
@@ -101,9 +108,8 @@ def table_status(spec: TableSpec, stored: Mapping[str, Row], past: Past, seeds: 
     todo: list[Run] = []
     cells = {needed.cell.run_key: _cell_status(needed, stored, todo) for needed in cell_runs(spec, seeds)}
     seconds = [past.of_run(run) for run in todo]
-    inputs = [need.name for needs in missing_inputs(todo).values() for need in needs]
     hours = sum(filter(None, seconds)) / 3600
-    return TableStatus(spec, cells, hours, seconds.count(None), list(dict.fromkeys(inputs)))
+    return TableStatus(spec, cells, hours, seconds.count(None), todo)
 
 
 def _cell_status(needed: CellRuns, stored: Mapping[str, Row], todo: list[Run]) -> CellStatus:
@@ -152,6 +158,7 @@ def sheet_of(status: TableStatus, seeds: int, interrupted: Sequence[Interrupted]
     legend = Grid([[", ".join(f"{sign} {state}" for state, sign in SIGNS.items())]])
     values = {
         **status.as_json(seeds),
+        "to_get": ", ".join(status.inputs),
         "cells": [cell.as_json() for cell in status.cells.values()],
         "interrupted": [asdict(run) for run in interrupted],
     }
@@ -171,9 +178,8 @@ def overview(tables: Sequence[TableStatus], seeds: int, interrupted: Sequence[In
         n_runs = totals["done"] + totals["failed"] + totals["missing"]
         measured = Number(table.cell_states()["done"], "d", after=f" of {len(table.spec.cells)}")
         done = Number(totals["done"], "d", after=f" of {n_runs}")
-        inputs = ", ".join(table.inputs)
-        rows.append([table.spec.name, measured, done, totals["failed"], table.hours(), inputs])
-    headings = ("table", "cells measured", "runs done", "failed", "hours left", "to get")
+        rows.append([table.spec.name, measured, done, totals["failed"], table.hours()])
+    headings = ("table", "cells measured", "runs done", "failed", "hours left")
     values = [table.as_json(seeds) for table in tables]
     return Sheet(
         grids=[Grid(rows, headings), _continued(interrupted)],

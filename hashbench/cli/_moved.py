@@ -14,7 +14,7 @@ _OF_TABLES = {
     "--budget": "a table at a budget is TABLE@BUDGET",
     "--splits": 'repeats = "splits" in the file of the table makes repeat r with seed r on split r',
 }
-_VALUES = {
+_SETTINGS = {
     "loss=map": "loss=ndcg, or loss=auc",
     "loss=precision": "loss=ndcg, or loss=auc",
     "centres=half": "centres=bernoulli, or centres=max_distance",
@@ -39,12 +39,10 @@ OPTIONS = {
         "--ray": "the option --jobs N counts N shards at a time, and --counts FILE goes on with more",
     },
     "train": {
-        **_VALUES,
         "--threads": "--device cpu:{}",
         **dict.fromkeys(("--compile", "--channels-last"), _BY_ITSELF),
     },
     "speed": {
-        **_VALUES,
         "--threads": "--device cpu:{}",
         "--weights": "any weights are as fast, so --set weights=none",
     },
@@ -55,7 +53,6 @@ OPTIONS = {
         "--checkpoint-every": "a checkpoint is written every 10 seconds",
     },
     "tune": {
-        **_VALUES,
         "--studies": "--repeats {}",
         "--timeout": "a trial that hangs is ended by Ctrl-C, and left out by a narrower space",
     },
@@ -115,11 +112,12 @@ OPTIONS = {
     },
     "results import": {"--bit-order": "--layout {}"},
 }
-# former values of options of today, by how they begin
+# former values of options of today; of NAME=VALUE the name alone may stand here
 VALUES = {
+    **dict.fromkeys(("train", "speed", "tune"), _SETTINGS),
     "eval": {
         "hashnet-caffe": "--as hashnet drops a query without relevant items in the first R, which Caffe's made 0",
-        "train-codes=": "score these codes as the database, and the report counts the queries among them as leak",
+        "train-codes": "score these codes as the database, and the report counts the queries among them as leak",
     },
 }
 COMMANDS = {
@@ -138,12 +136,11 @@ COMMANDS = {
 def options_of_today(command: str, words: Sequence[str]) -> list[str]:
     """The words of a command with today's options in place of former ones; HashbenchError for one that is gone."""
     moved = OPTIONS.get(command, {})
+    gone = VALUES.get(command, {})
     today: list[str] = []
     left = iter(words)
     for word in left:
         option, _, value = word.partition("=")
-        if word in moved:
-            option = word
         if option not in moved:
             today.append(word)
             continue
@@ -156,9 +153,13 @@ def options_of_today(command: str, words: Sequence[str]) -> list[str]:
             raise HashbenchError(f"{option} of hashbench {command} needs a value, and is now {new.format('VALUE')}")
         note(f"note: {option} of hashbench {command} is now {new.format(value)}")
         today += [part.format(value) for part in new.split()]
-    for former, advice in VALUES.get(command, {}).items():
-        if any(word.rpartition("--as=")[2].rpartition("--array=")[2].startswith(former) for word in today):
-            raise HashbenchError(f"{former.strip('=')} of hashbench {command} is gone: {advice}")
+    for word in today:
+        value = word
+        if word.startswith("--"):
+            value = word.partition("=")[2]
+        for former in (value, value.partition("=")[0]):
+            if former in gone:
+                raise HashbenchError(f"{former} of hashbench {command} is gone: {gone[former]}")
     return today
 
 
